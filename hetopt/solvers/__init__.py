@@ -1,0 +1,4 @@
+"""Solvers: the catalogue of names, the ``run`` wrapper, backends, and the algorithms themselves.
+
+Importing this package imports no solver library.
+"""
