@@ -333,6 +333,11 @@ class Part(BaseModel):
         frozen=True, strict=True, extra="forbid", allow_inf_nan=False, revalidate_instances="never"
     )
 
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A validated copy with some fields replaced (pydantic's own skips validation and keeps stale caches)."""
+        fields = {name: getattr(self, name) for name in type(self).model_fields}
+        return type(self)(**{**fields, **(update or {})})
+
 
 class Document(Part):
     """A document with a format name and a version; subclasses fix both with ``Literal`` types."""
