@@ -15,9 +15,10 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Final, Literal, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -313,6 +314,13 @@ def _faults_of(error: ValidationError, raw: Any) -> Iterator[Fault]:
     for item in error.errors(include_url=False):
         path = item["loc"]
         kind, context = item["type"], item.get("ctx", {})
+        inner = context.get("error")
+        if isinstance(inner, InputError):  # raised by a validator of ours
+            prefix = json_path(path) if path else ""
+            for fault in inner.faults:
+                where = f"{prefix}.{fault.where}" if prefix and fault.where else prefix or fault.where
+                yield replace(fault, where=where)
+            continue
         rule, remedy = _RULES.get(kind, (item["msg"].lower(), "correct the value"))
         if kind in ("greater_than", "greater_than_equal", "less_than", "less_than_equal"):
             sign = {"greater_than": ">", "greater_than_equal": ">=", "less_than": "<", "less_than_equal": "<="}[kind]
@@ -326,8 +334,28 @@ def _faults_of(error: ValidationError, raw: Any) -> Iterator[Fault]:
         yield Fault(json_path(path), _found_at(raw, path), rule, remedy)
 
 
-class Part(BaseModel):
-    """A piece of a document: frozen, strict about types, unknown keys refused."""
+if TYPE_CHECKING:
+    _Base = BaseModel
+else:
+
+    class _Reporting(type(BaseModel)):
+        """Direct construction in Python reports faults as reading a file does."""
+
+        def __call__(cls, *args, **fields):
+            try:
+                return super().__call__(*args, **fields)
+            except ValidationError as error:
+                raise InputError(list(_faults_of(error, fields))) from None
+
+    class _Base(BaseModel, metaclass=_Reporting):
+        pass
+
+
+class Part(_Base):
+    """A piece of a document: frozen, strict about types, unknown keys refused.
+
+    Construction raises :class:`~hetopt.core.errors.InputError` with every fault at once.
+    """
 
     model_config = ConfigDict(
         frozen=True, strict=True, extra="forbid", allow_inf_nan=False, revalidate_instances="never"

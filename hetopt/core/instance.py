@@ -363,7 +363,7 @@ def _round_faults(part: dict[str, Any], where: str, num_types: int) -> Iterator[
     processing, sync = part.get("processing_time"), part.get("sync_time")
     lists = {"processing_time": processing, "sync_time": sync}
     for key, values in lists.items():
-        if isinstance(values, (list, tuple)) and num_types and len(values) != num_types:
+        if isinstance(values, (list, tuple)) and values and num_types and len(values) != num_types:
             yield Fault(
                 f"{where}.{key}",
                 f"{len(values)} entries",
