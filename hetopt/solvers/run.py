@@ -138,7 +138,20 @@ def make_solver(solver: str | Solver, params: dict[str, Any] | None = None) -> S
 
 
 def _options(solver: Solver) -> dict[str, Any]:
-    return dataclasses.asdict(solver) if dataclasses.is_dataclass(solver) and not isinstance(solver, type) else {}
+    """The parameters of a solver as plain JSON values, for the record of a run."""
+    if not dataclasses.is_dataclass(solver) or isinstance(solver, type):
+        return {}
+    return {f.name: _plain(getattr(solver, f.name)) for f in dataclasses.fields(solver)}
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    return str(value)
 
 
 def run(
