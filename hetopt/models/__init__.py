@@ -1,0 +1,1 @@
+"""Formulations: build, encode, decode; nothing is solved here."""

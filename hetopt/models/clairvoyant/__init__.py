@@ -1,0 +1,1 @@
+"""Formulations of clairvoyant scheduling (document ``hetopt/clairvoyant``)."""
