@@ -201,7 +201,7 @@ class Instance(Document):
     format: Literal["hetopt/clairvoyant"] = "hetopt/clairvoyant"
     version: Literal[1] = 1
     name: str = ""
-    tick_seconds: Annotated[float, Field(gt=0, strict=False)] = 1.0
+    tick_seconds: Annotated[float, Field(gt=0)] = 1.0
     gpu_types: Annotated[tuple[GpuType, ...], BeforeValidator(_as_tuple), Field(min_length=1)]
     jobs: Annotated[tuple[Job, ...], BeforeValidator(_as_tuple), Field(min_length=1)]
 
@@ -220,8 +220,6 @@ class Instance(Document):
         types = types if isinstance(types, (list, tuple)) else []
         jobs = jobs if isinstance(jobs, (list, tuple)) else []
         tick = raw.get("tick_seconds", 1.0)
-        if isinstance(tick, (bool, str)):
-            yield Fault("tick_seconds", shown(tick), "a number is required", "write a number without quotes")
         for key, items in (("gpu_types", types), ("jobs", jobs)):
             seen: dict[str, int] = {}
             for i, item in enumerate(items):
@@ -353,6 +351,8 @@ class Instance(Document):
     def __repr__(self) -> str:
         gpus = ", ".join(f"{g.name} x {g.count}" for g in self.gpu_types)
         return f"Instance({self.name!r}: {self.num_jobs} jobs, {self.num_rounds} rounds, {self.num_tasks} tasks, GPUs {gpus})"
+
+    __str__ = __repr__
 
 
 def _wholes(values: Any) -> list[int]:

@@ -40,7 +40,7 @@ class HistoryPoint:
 
 
 class _Point(Part):
-    seconds: Annotated[float, Field(strict=False)]
+    seconds: float
     incumbent: int | None
     bound: int | None
 
@@ -54,14 +54,14 @@ class _ResultDocument(Document):
     objective: int | None
     bound: int | None
     bound_trust: Annotated[Trust, Field(strict=False)] | None
-    gap: Annotated[float, Field(strict=False)] | None
+    gap: float | None
     solver: str
     solver_version: str
     options: dict[str, Any]
     seed: int
     threads: int
     deterministic: bool
-    runtime_seconds: Annotated[float, Field(strict=False)]
+    runtime_seconds: float
     work: int | None
     history: Annotated[tuple[_Point, ...], BeforeValidator(lambda v: tuple(v) if isinstance(v, list) else v)]
     warm_start: str | None
