@@ -1,0 +1,1 @@
+"""Where instances come from: generators, trace loaders, tables, transformations and the shipped library."""
