@@ -24,3 +24,6 @@ def _add(kind: str, name: str, target: str, summary: str, requires: tuple[str, .
 
 
 # One line a solver, grouped by kind.
+_add("heuristic", "fifo", "heuristics.event_rules:Fifo", "first come, first served, event by event")
+_add("heuristic", "wspt", "heuristics.event_rules:Wspt", "least remaining work per weight first, event by event")
+_add("heuristic", "srtf", "heuristics.event_rules:Srtf", "least remaining work first, event by event")

@@ -1,0 +1,1 @@
+"""Heuristics of clairvoyant scheduling: list scheduling, event-driven rules, local search."""
