@@ -17,7 +17,8 @@ STAMP    := $(VENV)/.installed
 DEVSTAMP := $(VENV)/.installed-dev
 PIP      := $(BIN)/python -m pip --disable-pip-version-check
 # -q hides progress, not errors
-INSTALL  := install -q --no-input --constraint
+# build isolation takes its tools from the same file
+INSTALL   = install -q --no-input --build-constraint $(CONSTRAINTS) --constraint $(CONSTRAINTS)
 
 .PHONY: help demo test slow browser lint format types imports docs bench wheel ci clean setup setup-dev
 
@@ -37,12 +38,12 @@ CONSTRAINTS = constraints/py$$($(BIN)/python -c 'import sys; print("%d%d" % sys.
 $(STAMP): pyproject.toml $(wildcard constraints/*.txt) | $(BIN)/python
 	@echo "Installing into $(VENV); the first time takes a few minutes."
 	@test -f $(CONSTRAINTS) || { echo "$(CONSTRAINTS) is missing: this Python has no constraints file; use 3.11, 3.12 or 3.13" >&2; exit 2; }
-	$(PIP) $(INSTALL) $(CONSTRAINTS) pip
-	$(PIP) $(INSTALL) $(CONSTRAINTS) --editable '.[all,test]'
+	$(PIP) install -q --no-input --constraint $(CONSTRAINTS) pip
+	$(PIP) $(INSTALL) --editable '.[all,test]'
 	touch $@
 
 $(DEVSTAMP): $(STAMP)
-	$(PIP) $(INSTALL) $(CONSTRAINTS) --group lint --group docs --group bench --group browser --group build
+	$(PIP) $(INSTALL) --group lint --group docs --group bench --group browser --group build
 	touch $@
 
 setup: $(STAMP)

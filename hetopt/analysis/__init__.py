@@ -1,0 +1,1 @@
+"""What is done with results: comparing, measuring, checking, drawing."""

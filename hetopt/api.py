@@ -1,0 +1,315 @@
+"""The public functions: thin, typed, and with every import inside, so that importing this costs nothing."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hetopt.analysis.comparison import Comparison
+    from hetopt.core.certificate import Bound, Certificate
+    from hetopt.core.instance import Instance
+    from hetopt.core.result import HistoryPoint, Result
+    from hetopt.core.schedule import Schedule
+    from hetopt.core.solver import Limits, Solver
+    from hetopt.core.status import Objective
+
+__all__ = ["bound", "check_bound", "compare", "generate", "load", "make_limits", "solve", "verify"]
+
+
+def load(source: str | os.PathLike[str]) -> Any:
+    """Read a document from a file, or an instance of the shipped library by its name.
+
+    Parameters
+    ----------
+    source
+        Path of a JSON document (``-``: standard input) or the name of a shipped instance.  A file
+        of that name comes first.
+
+    Returns
+    -------
+    The object of the document's ``format``: an :class:`~hetopt.core.instance.Instance` for
+    ``hetopt/clairvoyant``, a :class:`~hetopt.core.schedule.Schedule`, a
+    :class:`~hetopt.core.result.Result`, a :class:`~hetopt.core.certificate.Certificate`, ...
+
+    Raises
+    ------
+    InputError
+        Unreadable file, or a document that breaks rules; every fault is in the text.
+    UsageError
+        Neither a file nor a library name.
+    """
+    from hetopt.analysis.documents import load_any
+
+    return load_any(source)
+
+
+def _as_instance(value: Any) -> Instance:
+    from hetopt.core.errors import UsageError
+    from hetopt.core.instance import Instance
+
+    if isinstance(value, (str, os.PathLike)):
+        value = load(value)
+    if not isinstance(value, Instance):
+        raise UsageError(f"an Instance, a path or a library name is needed here; found {type(value).__name__}")
+    return value
+
+
+def generate(*, jobs: int = 8, gpus: Mapping[str, int] | str = "V100=2,T4=2", seed: int = 0, **knobs: Any) -> Instance:
+    """Make a synthetic instance; the same arguments give the same instance for ever.
+
+    Parameters
+    ----------
+    jobs
+        Number of jobs.
+    gpus
+        GPUs of each type, ``{"V100": 2, "T4": 2}`` or ``"V100=2,T4=2"``.
+    seed
+        Seed of every random choice.
+    **knobs
+        ``family``, ``alpha``, ``load``, ``rounds``, ``scale``, ``sync``, ``weights``, ``tick``: see the
+        page on instances.
+
+    Raises
+    ------
+    UsageError
+        A knob that does not exist or a value out of range.
+    """
+    from hetopt.instances.generators import generate as make
+
+    return make(jobs=jobs, gpus=parse_gpus(gpus), seed=seed, **knobs)
+
+
+def parse_gpus(gpus: Mapping[str, int] | str) -> dict[str, int]:
+    """``"V100=2,T4=2"`` (or a mapping) as a checked mapping from type to number of GPUs.
+
+    Raises
+    ------
+    UsageError
+        With one line per fault.
+    """
+    from hetopt.core.errors import UsageError
+
+    if not isinstance(gpus, (str, Mapping)):
+        raise UsageError(f"gpus: found {type(gpus).__name__}; write a mapping or text like V100=2,T4=2")
+    pairs: Iterable[tuple[Any, Any]]
+    if isinstance(gpus, str):
+        pairs = [(name.strip(), count.strip()) for name, _, count in (p.rpartition("=") for p in gpus.split(","))]
+    else:
+        pairs = gpus.items()
+    out: dict[str, int] = {}
+    faults: list[str] = []
+    for name, count in pairs:
+        if isinstance(count, str) and count.isascii() and count.isdigit() and len(count) < 10:
+            count = int(count)
+        if not isinstance(name, str) or not name:
+            faults.append(f"gpus: {gpus!r} has an entry without a name; write TYPE=COUNT,TYPE=COUNT")
+        elif name in out:
+            faults.append(f"gpus: the type {name!r} stands twice; add up its counts")
+        elif isinstance(count, bool) or not isinstance(count, int) or count < 1:
+            faults.append(f"gpus: {name!r} has the count {count!r}; a whole number >= 1 is needed")
+        else:
+            out[name] = count
+    if not pairs:
+        faults.append("gpus: no type is given; write TYPE=COUNT,TYPE=COUNT")
+    if faults:
+        raise UsageError("\n".join(faults))
+    return out
+
+
+def make_limits(time_limit: float | None = None, work_limit: int | None = None, threads: int = 1) -> Limits:
+    """Checked limits of a run.
+
+    Raises
+    ------
+    UsageError
+        A limit that is not a finite number >= 0, or threads that are not a whole number >= 1.
+    """
+    from hetopt.core.errors import UsageError
+    from hetopt.core.solver import Limits
+
+    faults: list[str] = []
+    if time_limit is not None:
+        number = isinstance(time_limit, (int, float)) and not isinstance(time_limit, bool)
+        if not number or not math.isfinite(time_limit) or time_limit < 0:
+            faults.append(
+                f"time limit {time_limit!r}: a time limit is a finite number of seconds >= 0; leave it out for no limit"
+            )
+    if work_limit is not None and (isinstance(work_limit, bool) or not isinstance(work_limit, int) or work_limit < 0):
+        faults.append(f"work limit {work_limit!r}: a work limit is a whole number >= 0; leave it out for no limit")
+    if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= 1024:
+        faults.append(f"threads {threads!r}: the number of threads is a whole number from 1 to 1024")
+    if faults:
+        raise UsageError("\n".join(faults))
+    return Limits(time=time_limit, work=work_limit, threads=threads)
+
+
+def _warm_schedule(source: Schedule | Result | str | os.PathLike[str] | None) -> Schedule | None:
+    from hetopt.core.errors import UsageError
+    from hetopt.core.result import Result
+    from hetopt.core.schedule import Schedule
+
+    if isinstance(source, (str, os.PathLike)):
+        source = load(source)
+    if source is None or isinstance(source, Schedule):
+        return source
+    if not isinstance(source, Result):
+        raise UsageError(f"a warm start is a Schedule, a Result or a file with one; found {type(source).__name__}")
+    if source.incumbent is None:
+        raise UsageError(f"the warm start has no schedule (status {source.status}); leave it out")
+    return source.incumbent
+
+
+def solve(
+    instance: Instance | str | os.PathLike[str],
+    solver: str | Solver = "auto",
+    *,
+    objective: Objective | str = "total-weighted-completion",
+    time_limit: float | None = None,
+    work_limit: int | None = None,
+    threads: int = 1,
+    seed: int = 0,
+    warm_start: Schedule | Result | str | os.PathLike[str] | None = None,
+    bound: Bound | None = None,
+    params: Mapping[str, Any] | None = None,
+    listener: Callable[[HistoryPoint], None] | None = None,
+) -> Result:
+    """Solve an instance; whatever comes back has been checked by code that shares nothing with the solver.
+
+    Parameters
+    ----------
+    instance
+        The instance, its path, or the name of a shipped one.
+    solver
+        A name that ``hetopt solvers`` lists, or a solver object with its own parameters.
+    objective
+        ``total-weighted-completion`` (sum of w C), ``total-weighted-flow`` (sum of w (C - r), the
+        weighted JCT) or ``makespan``; whole numbers of ticks.
+    time_limit
+        Seconds, model building included; None: exact solvers run until they have a proof, ``auto``
+        and ``local-search`` take 60 s.
+    work_limit
+        Limit in the solver's own deterministic unit; None: no limit.
+    threads, seed
+        With one thread and no time limit, the same seed gives the same schedule.
+    warm_start
+        A schedule to start from (or a result or file that has one): the answer is never worse.
+    bound
+        A valid lower bound from outside.
+    params
+        Parameters of a solver given by name.
+    listener
+        Called with each new point of the history.
+
+    Returns
+    -------
+    A result; look at its ``status``, its truth value is refused.
+
+    Raises
+    ------
+    InputError, UsageError, SolverUnavailableError
+        Invalid input, a call that makes no sense, a solver that is not installed.
+    VerificationError
+        The solver's claims did not survive the check.
+    """
+    from hetopt.core.errors import UsageError
+    from hetopt.solvers.run import run
+
+    if isinstance(seed, bool) or not isinstance(seed, int):
+        raise UsageError(f"seed {seed!r}: a seed is a whole number")
+    return run(
+        solver,
+        _as_instance(instance),
+        objective=objective,
+        limits=make_limits(time_limit, work_limit, threads),
+        seed=seed,
+        warm_start=_warm_schedule(warm_start),
+        bound=bound,
+        params=dict(params or {}),
+        listener=listener,
+    )
+
+
+def compare(
+    instances: Instance | str | os.PathLike[str] | Iterable[Instance | str | os.PathLike[str]],
+    solvers: str | Solver | Sequence[str | Solver] | Mapping[str, str | Solver],
+    **options: Any,
+) -> Comparison:
+    """Run each solver on each instance and put the answers side by side.
+
+    Parameters
+    ----------
+    instances
+        One or several of: an instance, its path, the name of a shipped one.
+    solvers
+        Names, solver objects, or a mapping from labels to either.
+    **options
+        ``objective``, ``time_limit`` (per run), ``work_limit``, ``seed``, ``threads``, ``params``,
+        ``warm_start``, ``known``, ``listener``: see :func:`hetopt.analysis.compare.compare`.
+
+    Returns
+    -------
+    A :class:`~hetopt.analysis.comparison.Comparison` with ``to_pandas``, ``to_latex``, ``plot``, ``report``.
+    """
+    from hetopt.analysis.compare import compare as run_all
+    from hetopt.core.instance import Instance
+
+    given = [instances] if isinstance(instances, (Instance, str, os.PathLike)) else list(instances)
+    return run_all([_as_instance(item) for item in given], solvers, **options)
+
+
+def verify(
+    instance: Instance | str | os.PathLike[str], document: Schedule | Result | Certificate | str | os.PathLike[str]
+) -> Verification:
+    """Check a schedule, result or certificate against its instance, in exact arithmetic and with no solver.
+
+    Parameters
+    ----------
+    instance
+        The instance, its path, or the name of a shipped one.
+    document
+        What is to be checked, or the file that holds it.
+
+    Returns
+    -------
+    A verification; its ``valid`` says whether everything holds and ``violations`` what does not.
+    """
+    from hetopt.analysis.certify import verify as judge
+
+    if isinstance(document, (str, os.PathLike)):
+        document = load(document)
+    return judge(_as_instance(instance), document)
+
+
+def bound(instance: Instance | str | os.PathLike[str], kind: str | Sequence[str] = "all", **options: Any) -> Any:
+    """Lower bounds of an instance, each with its trust and certificate.
+
+    Parameters
+    ----------
+    instance
+        The instance, its path, or the name of a shipped one.
+    kind
+        ``all``, one kind, or several.
+    **options
+        See :func:`hetopt.analysis.bounds.compute_bounds`.
+    """
+    from hetopt.analysis.bounds import compute_bounds
+
+    return compute_bounds(_as_instance(instance), kind, **options)
+
+
+def check_bound(instance: Instance | str | os.PathLike[str], **options: Any) -> Any:
+    """Check the proof of the approximation bound on an instance, step by step in exact arithmetic.
+
+    Parameters
+    ----------
+    instance
+        The instance, its path, or the name of a shipped one.
+    **options
+        See :func:`hetopt.analysis.bound_check.check_bound`.
+    """
+    from hetopt.analysis.bound_check import check_bound as check
+
+    return check(_as_instance(instance), **options)

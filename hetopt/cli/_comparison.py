@@ -1,0 +1,91 @@
+"""Progress and parameters of commands that run several solvers."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from hetopt.cli._options import params_of, read_params
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from hetopt.analysis.compare import Progress
+
+LOGGER = logging.getLogger("hetopt")
+
+
+def settings_of(pairs: list[str] | None, path: str | None, solvers: list[str]) -> dict[str, dict[str, Any]]:
+    """Parameters by solver, from ``[solver]`` tables of a file and ``solver.key=value`` pairs.
+
+    Raises
+    ------
+    UsageError
+        A pair without a solver's name, or a solver that is not compared.
+    """
+    from hetopt.core.errors import UsageError
+
+    out: dict[str, dict[str, Any]] = {}
+    if path is not None:
+        for solver, values in read_params(path).items():
+            if not isinstance(values, dict):
+                raise UsageError(f"--params {path}: {solver!r} is no table; write [{solver}] above its parameters")
+            out[solver] = dict(values)
+    for pair in pairs or ():
+        solver, dot, rest = pair.partition(".")
+        if not dot or "=" in solver:
+            raise UsageError(f"--param {pair!r}: name the solver first, for example --param cpsat.{pair}")
+        out.setdefault(solver, {}).update(params_of([rest], None))
+    for solver in out:
+        if solver not in solvers:
+            raise UsageError(
+                f"parameters are given for {solver!r}, which is not compared; compared: {', '.join(solvers)}"
+            )
+    return out
+
+
+class CompareProgress:
+    """A listener of :func:`hetopt.analysis.compare.compare`: a live line on a terminal, log lines elsewhere."""
+
+    def __init__(self) -> None:
+        self._start = time.perf_counter()
+        self._text = "starting"
+        self._live: Any = None
+
+    def __enter__(self) -> Self:
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.live import Live
+
+            self._live = Live(self, console=Console(stderr=True), refresh_per_second=4, transient=True)
+            self._live.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.__exit__(kind, error, trace)
+
+    def __call__(self, news: Progress) -> None:
+        """A run has started, improved or ended."""
+        head = f"{news.index}/{news.total} {news.instance}, {news.solver}"
+        if news.result is not None:
+            self._text = f"{head}: {news.result.status} {news.result.objective} in {news.result.runtime_seconds:.2f} s"
+            LOGGER.info("%s", self._text)
+        elif news.error is not None:
+            self._text = f"{head}: {news.error}"
+            LOGGER.info("%s", self._text)
+        elif news.point is not None:
+            known = ["-" if value is None else str(value) for value in (news.point.incumbent, news.point.bound)]
+            self._text = f"{head}: incumbent {known[0]}, bound {known[1]}"
+        else:
+            self._text = head
+
+    def __rich__(self) -> Text:
+        from rich.text import Text
+
+        return Text(f"{self._text}, {time.perf_counter() - self._start:.0f} s (Ctrl-C keeps what is done)")
