@@ -35,6 +35,7 @@ __all__ = [
     "parse_exact",
     "read_json",
     "read_text",
+    "write_bytes",
     "write_text",
     "written_json",
 ]
@@ -214,8 +215,13 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
         sys.stdout.write(text)
         sys.stdout.flush()
         return
+    write_bytes(name, text.encode("utf-8"))
+
+
+def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a binary file in one step; as :func:`write_text`, without standard output."""
+    name = os.fspath(path)
     target = Path(name)
-    data = text.encode("utf-8")
 
     def refuse(error: OSError) -> NoReturn:
         raise OutputError(

@@ -326,5 +326,5 @@ def _checked(
         history=tuple(history),
         warm_start=warm,
         message=outcome.message,
-        extra=outcome.extra,
+        extra={**outcome.extra, "interrupted": True} if monitor.stop_requested() else outcome.extra,
     )
