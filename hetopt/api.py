@@ -8,10 +8,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from hetopt.analysis.certify import Verification
     from hetopt.analysis.comparison import Comparison
+    from hetopt.core.allocation import Allocation
     from hetopt.core.certificate import Bound, Certificate
     from hetopt.core.instance import Instance
     from hetopt.core.result import HistoryPoint, Result
+    from hetopt.core.round_problem import RoundProblem
     from hetopt.core.schedule import Schedule
     from hetopt.core.solver import Limits, Solver
     from hetopt.core.status import Objective
@@ -57,7 +60,7 @@ def _as_instance(value: Any) -> Instance:
     return value
 
 
-def generate(*, jobs: int = 8, gpus: Mapping[str, int] | str = "V100=2,T4=2", seed: int = 0, **knobs: Any) -> Instance:
+def generate(*, jobs: int = 8, gpus: Mapping[str, int] | str | None = None, seed: int = 0, **knobs: Any) -> Instance:
     """Make a synthetic instance; the same arguments give the same instance for ever.
 
     Parameters
@@ -65,12 +68,12 @@ def generate(*, jobs: int = 8, gpus: Mapping[str, int] | str = "V100=2,T4=2", se
     jobs
         Number of jobs.
     gpus
-        GPUs of each type, ``{"V100": 2, "T4": 2}`` or ``"V100=2,T4=2"``.
+        GPUs of each type, ``{"V100": 2, "T4": 2}`` or ``"V100=2,T4=2"``; the family's own by default.
     seed
         Seed of every random choice.
     **knobs
-        ``family``, ``alpha``, ``load``, ``rounds``, ``scale``, ``sync``, ``weights``, ``tick``: see the
-        page on instances.
+        ``family``, ``alpha``, ``load``, ``rounds``, ``scale``, ``sync``, ``weights``, ``tick_seconds``, ...:
+        see :func:`hetopt.instances.generators.generate`.
 
     Raises
     ------
@@ -79,7 +82,7 @@ def generate(*, jobs: int = 8, gpus: Mapping[str, int] | str = "V100=2,T4=2", se
     """
     from hetopt.instances.generators import generate as make
 
-    return make(jobs=jobs, gpus=parse_gpus(gpus), seed=seed, **knobs)
+    return make(jobs=jobs, gpus=None if gpus is None else parse_gpus(gpus), seed=seed, **knobs)
 
 
 def parse_gpus(gpus: Mapping[str, int] | str) -> dict[str, int]:
@@ -261,26 +264,42 @@ def compare(
 
 
 def verify(
-    instance: Instance | str | os.PathLike[str], document: Schedule | Result | Certificate | str | os.PathLike[str]
+    problem: Instance | RoundProblem | str | os.PathLike[str],
+    document: Schedule | Result | Certificate | Allocation | Mapping[str, Any] | str | os.PathLike[str],
 ) -> Verification:
-    """Check a schedule, result or certificate against its instance, in exact arithmetic and with no solver.
+    """Check a schedule, result, certificate or allocation against its problem: exactly, and with no solver.
 
     Parameters
     ----------
-    instance
-        The instance, its path, or the name of a shipped one.
+    problem
+        The instance (or the round, for an allocation), its path, or the name of a shipped instance.
     document
-        What is to be checked, or the file that holds it.
+        What is to be checked, as an object, as parsed JSON, or as the path of its file.
 
     Returns
     -------
-    A verification; its ``valid`` says whether everything holds and ``violations`` what does not.
+    A verification; ``valid`` says whether everything holds, ``violations`` what does not, and
+    ``notes`` what was proved and what rests on a solver's word.
+
+    Raises
+    ------
+    InputError
+        A malformed document.
     """
     from hetopt.analysis.certify import verify as judge
+    from hetopt.analysis.documents import read_raw
+    from hetopt.core.instance import Instance
+    from hetopt.core.round_problem import RoundProblem
 
+    if isinstance(problem, (str, os.PathLike)):
+        problem = load(problem)
+    if not isinstance(problem, RoundProblem):
+        problem = _as_instance(problem)
+    assert isinstance(problem, (Instance, RoundProblem))
     if isinstance(document, (str, os.PathLike)):
-        document = load(document)
-    return judge(_as_instance(instance), document)
+        raw, label = read_raw(document)
+        return judge(problem, raw, label)
+    return judge(problem, dict(document) if isinstance(document, Mapping) else document)
 
 
 def bound(instance: Instance | str | os.PathLike[str], kind: str | Sequence[str] = "all", **options: Any) -> Any:

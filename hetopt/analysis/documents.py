@@ -9,8 +9,9 @@ from typing import Any, Final
 
 from hetopt.core.documents import read_json, read_text
 from hetopt.core.errors import Fault, InputError, UsageError, shown
+from hetopt.core.instance import Instance
 
-__all__ = ["READERS", "load_any", "load_instance", "parse_any"]
+__all__ = ["READERS", "load_any", "load_instance", "parse_any", "read_raw"]
 
 READERS: Final[dict[str, str]] = {
     "hetopt/clairvoyant": "hetopt.core.instance:Instance",
@@ -23,6 +24,27 @@ READERS: Final[dict[str, str]] = {
 """Format to ``"module:class"`` of what reads it, by its class method ``from_dict(raw, source)``."""
 
 
+def read_raw(source: str | os.PathLike[str]) -> tuple[dict[str, Any], str]:
+    """Parsed JSON of a document and the file's name for messages; what only the parser sees is refused here.
+
+    Raises
+    ------
+    InputError
+        Unreadable, not JSON, not an object, or with duplicate keys, NaN or Infinity.
+    """
+    text, label = read_text(source)
+    raw, faults = read_json(text, label)
+    if not isinstance(raw, dict):
+        faults.append(_no_object(raw, label))
+    if faults:
+        raise InputError(faults)
+    return raw, label
+
+
+def _no_object(raw: Any, source: str) -> Fault:
+    return Fault("(top level)", shown(raw), "a document is a JSON object", "write an object in braces", source)
+
+
 def parse_any(text: str, source: str = "") -> Any:
     """The object of a document's text.
 
@@ -33,8 +55,7 @@ def parse_any(text: str, source: str = "") -> Any:
     """
     raw, faults = read_json(text, source)
     if not isinstance(raw, dict):
-        rule = "a document is a JSON object"
-        raise InputError([*faults, Fault("(top level)", shown(raw), rule, "write an object in braces", source)])
+        raise InputError([*faults, _no_object(raw, source)])
     found = raw.get("format")
     target = READERS.get(found) if isinstance(found, str) else None
     if target is None:
@@ -76,10 +97,8 @@ def load_any(source: str | os.PathLike[str]) -> Any:
     return resolve(name)
 
 
-def load_instance(source: str | os.PathLike[str]) -> Any:
+def load_instance(source: str | os.PathLike[str]) -> Instance:
     """As :func:`load_any`, for what must be an instance."""
-    from hetopt.core.instance import Instance
-
     document = load_any(source)
     if not isinstance(document, Instance):
         rule = "an instance (hetopt/clairvoyant) is needed here"

@@ -29,8 +29,8 @@ class SchemaEntry:
         Fields that hold a complete document of another format, or null.
     rows
         Lists of objects whose field holds a document of another format: list, field, format.
-    exact
-        Fields that hold an exact number: a whole number, or text ``"p/q"``.
+    exact, exact_or_null
+        Fields that hold an exact number: a whole number, or text ``"p/q"``; and those that may be null.
     """
 
     target: str
@@ -38,6 +38,7 @@ class SchemaEntry:
     embeds: dict[str, str] = field(default_factory=dict)
     rows: tuple[tuple[str, str, str], ...] = ()
     exact: tuple[str, ...] = ()
+    exact_or_null: tuple[str, ...] = ()
 
 
 SCHEMAS: Final[dict[str, SchemaEntry]] = {
@@ -56,10 +57,15 @@ SCHEMAS: Final[dict[str, SchemaEntry]] = {
         "hetopt.core.allocation:_AllocationDocument", "the answer to a round", embeds={"certificate": "certificate"}
     ),
     "comparison": SchemaEntry("hetopt.analysis.comparison:ComparisonDocument", "solvers side by side"),
+    "verification": SchemaEntry(
+        "hetopt.analysis.certify.verification:Verification", "whether a document holds", exact_or_null=("bound",)
+    ),
     "solvers": SchemaEntry("hetopt.analysis.inventory:SolversDocument", "the inventory of solvers"),
 }
 
-_EXACT: Final = {"anyOf": [{"type": "integer"}, {"type": "string", "pattern": "^-?[0-9]+(/[0-9]*[1-9][0-9]*)?$"}]}
+_EXACT: Final[dict[str, Any]] = {
+    "anyOf": [{"type": "integer"}, {"type": "string", "pattern": "^-?[0-9]+(/[0-9]*[1-9][0-9]*)?$"}]
+}
 
 
 def _model(entry: SchemaEntry) -> Any:
@@ -81,6 +87,8 @@ def _raw(name: str) -> dict[str, Any]:
     ]
     for key in entry.exact:
         properties[key] = dict(_EXACT)
+    for key in entry.exact_or_null:
+        properties[key] = {"anyOf": [*_EXACT["anyOf"], {"type": "null"}]}
     return schema
 
 

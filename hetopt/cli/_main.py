@@ -92,7 +92,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     show = os.environ.get("HETOPT_TRACEBACK", "") not in ("", "0")
     args = list(sys.argv[1:] if argv is None else argv)
     try:
-        code = _command()(args=args, prog_name="hetopt", standalone_mode=False)
+        code = command()(args=args, prog_name="hetopt", standalone_mode=False)
         with contextlib.suppress(ValueError):
             sys.stdout.flush()
         return int(code) if isinstance(code, int) else 0
@@ -137,9 +137,13 @@ def _internal(error: Exception, show: bool) -> int:
     return INTERNAL_ERROR
 
 
-def _command() -> Any:
+def command() -> Any:
+    """The whole application as a callable command, its modules imported."""
     from hetopt.cli import (
         compare,
+        convert,
+        generate,
+        plot,
         schema,
         solve,
         solvers,
@@ -147,6 +151,6 @@ def _command() -> Any:
     )
 
     if not app.registered_commands:
-        for module in (solve, verify, compare, solvers, schema):
+        for module in (generate, convert, solve, verify, compare, plot, solvers, schema):
             module.register(app)
     return typer.main.get_command(app)

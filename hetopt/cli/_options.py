@@ -73,11 +73,8 @@ def limits_of(time_limit: float | None, work_limit: int | None, threads: int) ->
 def instance_of(source: str) -> Instance:
     """The instance of a command's argument."""
     from hetopt.analysis.documents import load_instance
-    from hetopt.core.instance import Instance
 
-    made = load_instance(source)
-    assert isinstance(made, Instance)
-    return made
+    return load_instance(source)
 
 
 def names_of(text: str, option: str) -> list[str]:

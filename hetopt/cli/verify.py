@@ -15,22 +15,24 @@ def register(app: typer.Typer) -> None:
 
 
 def verify(
-    instance: opt.InstanceArgument,
+    problem: Annotated[
+        str, typer.Argument(metavar="INSTANCE", help="Instance (round, for an allocation): file, - or shipped name.")
+    ],
     file: Annotated[str, typer.Argument(metavar="FILE", help="Schedule, result, certificate or allocation.")],
     output: opt.OutputOption = None,
     as_json: opt.JsonOption = False,
 ) -> int:
     """Check a schedule, result, certificate or allocation (told by its format), with no solver."""
-    from hetopt.analysis.certify import verify as judge
-    from hetopt.analysis.documents import load_any
+    from hetopt import api
     from hetopt.cli._output import deliver, say
-    from hetopt.core.documents import written_json
     from hetopt.core.errors import ExitCode, UsageError
 
-    if instance == "-" and file == "-":
+    if problem == "-" and file == "-":
         raise UsageError("only one of INSTANCE and FILE can be standard input")
-    problem = opt.instance_of(instance)
-    verification = judge(problem, load_any(file))
-    say(str(verification))
-    deliver(written_json(verification.to_dict()), output=output, as_json=as_json)
+    verification = api.verify(problem, file)
+    say(
+        f"{verification.document}: {'valid' if verification.valid else f'NOT valid, {len(verification.violations)} violations'}"
+    )
+    say(*(str(finding) for finding in verification.violations), *verification.notes)
+    deliver(verification.to_json(), output=output, as_json=as_json)
     return int(ExitCode.DONE if verification.valid else ExitCode.VERIFICATION_FAILED)

@@ -73,7 +73,17 @@ def main() -> None:
         contents_are_right(wheel)
         venv.create(place / "env", with_pip=True)
         python = str(place / "env" / "bin" / "python")
-        sh(python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--constraint", str(CONSTRAINTS), str(wheel))
+        sh(
+            python,
+            "-m",
+            "pip",
+            "install",
+            "-q",
+            "--disable-pip-version-check",
+            "--constraint",
+            str(CONSTRAINTS),
+            str(wheel),
+        )
         import json
 
         seen = json.loads(sh(python, "-c", PROBE, cwd=place).stdout.splitlines()[-1])

@@ -13,13 +13,26 @@ import hetopt
 
 ROOT = Path(hetopt.__file__).parent
 NATIVE = {"pulp", "ortools", "cvxpy", "highspy"}
-HEAVY = NATIVE | {"scipy", "pandas", "matplotlib", "plotly", "numba", "networkx", "joblib", "distributed", "pyarrow", "jinja2"}
+HEAVY = NATIVE | {
+    "scipy",
+    "pandas",
+    "matplotlib",
+    "plotly",
+    "numba",
+    "networkx",
+    "joblib",
+    "distributed",
+    "pyarrow",
+    "jinja2",
+}
 
 
 def loaded(code: str) -> set[str]:
     """Top-level names of the modules that a fresh interpreter has after ``code``."""
     tail = "import sys as _s; print(); print(' '.join(sorted({m.partition('.')[0] for m in _s.modules})))"
-    run = subprocess.run([sys.executable, "-c", f"{code}\n{tail}"], capture_output=True, text=True, timeout=120, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", f"{code}\n{tail}"], capture_output=True, text=True, timeout=120, check=True
+    )
     return set(run.stdout.rsplit("\n", 2)[-2].split())
 
 
@@ -46,7 +59,9 @@ def test_the_vocabulary_loads_no_solver_and_no_table_library(code: str) -> None:
     assert not loaded(code) & HEAVY
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["solve", "--help"], ["compare", "--help"], ["schema"]])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["--version"], ["solve", "--help"], ["compare", "--help"], ["schema"]]
+)
 def test_help_loads_no_solver_library(arguments: list[str]) -> None:
     code = f"""
 import contextlib, io
