@@ -27,3 +27,10 @@ def _add(kind: str, name: str, target: str, summary: str, requires: tuple[str, .
 _add("heuristic", "fifo", "heuristics.event_rules:Fifo", "first come, first served, event by event")
 _add("heuristic", "wspt", "heuristics.event_rules:Wspt", "least remaining work per weight first, event by event")
 _add("heuristic", "srtf", "heuristics.event_rules:Srtf", "least remaining work first, event by event")
+_add(
+    "relaxation",
+    "midpoint-lp",
+    "relaxations.midpoint_lp:MidpointLp",
+    "the midpoint LP of the Hare heuristic: bound and midpoints, exact up to 2,000 rounds",
+    ("highspy",),
+)

@@ -1,0 +1,1 @@
+"""Cutting planes: families of valid inequalities and their separation."""

@@ -1,0 +1,1 @@
+"""Relaxations: lower bounds with evidence, and what else falls out of them (midpoints, prices, exclusions)."""
