@@ -34,3 +34,18 @@ _add(
     "the midpoint LP of the Hare heuristic: bound and midpoints, exact up to 2,000 rounds",
     ("highspy",),
 )
+_add(
+    "round",
+    "fft-fast",
+    "rounds.fast:FftFast",
+    "FFT's per-round problem solved exactly by dual prices, a core and a proof",
+    ("highspy",),
+)
+_add(
+    "relaxation",
+    "time-indexed-lagrangian",
+    "relaxations.time_indexed_lagrangian:TimeIndexedLagrangian",
+    "capacity priced per type and tick, jobs as chains: the tightest bound here, exact",
+)
+_add("exact", "cpsat", "exact.cpsat:CpSat", "CP-SAT, an interval per task and GPU type", ("ortools",))
+_add("exact", "cpsat-per-gpu", "exact.cpsat_per_gpu:CpSatPerGpu", "CP-SAT, an interval per task and GPU", ("ortools",))

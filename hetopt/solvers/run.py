@@ -27,7 +27,7 @@ from hetopt.core.solver import Exclusions, Limits, Outcome, Solver
 from hetopt.core.status import Capability, Objective, Status, StopReason
 from hetopt.solvers.catalogue import SOLVERS
 
-__all__ = ["Monitor", "make_solver", "run"]
+__all__ = ["Monitor", "checked_limits", "interrupts", "make_solver", "plain_options", "run"]
 
 Listener = Callable[[HistoryPoint], None]
 
@@ -86,7 +86,7 @@ class Monitor:
 
 
 @contextmanager
-def _interrupts(monitor: Monitor) -> Iterator[None]:
+def interrupts(monitor: Monitor) -> Iterator[None]:
     """First Ctrl-C asks the solver to stop, the second one raises; outside the main thread nothing changes."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -137,7 +137,7 @@ def make_solver(solver: str | Solver, params: dict[str, Any] | None = None) -> S
     return made
 
 
-def _options(solver: Solver) -> dict[str, Any]:
+def plain_options(solver: object) -> dict[str, Any]:
     """The parameters of a solver as plain JSON values, for the record of a run."""
     if not dataclasses.is_dataclass(solver) or isinstance(solver, type):
         return {}
@@ -152,6 +152,18 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {str(k): _plain(v) for k, v in value.items()}
     return str(value)
+
+
+def checked_limits(limits: Limits | None) -> Limits:
+    """The limits, or none at all; refuses what makes no sense."""
+    limits = limits or Limits()
+    if limits.time is not None and not limits.time >= 0:
+        raise UsageError(f"time limit {limits.time}: a time limit is a number of seconds >= 0")
+    if limits.threads < 1:
+        raise UsageError(f"threads {limits.threads}: at least one thread is needed")
+    if limits.work is not None and limits.work < 0:
+        raise UsageError(f"work limit {limits.work}: a work limit is a whole number >= 0")
+    return limits
 
 
 def run(
@@ -199,18 +211,14 @@ def run(
     VerificationError
         The solver's claims do not survive the check: a bug of the solver or of hetopt.
     """
-    limits = limits or Limits()
-    if limits.time is not None and not limits.time >= 0:
-        raise UsageError(f"time limit {limits.time}: a time limit is a number of seconds >= 0")
-    if limits.threads < 1:
-        raise UsageError(f"threads {limits.threads}: at least one thread is needed")
-    if limits.work is not None and limits.work < 0:
-        raise UsageError(f"work limit {limits.work}: a work limit is a whole number >= 0")
+    limits = checked_limits(limits)
     try:
         objective = Objective(objective)
     except ValueError:
         raise UsageError(f"no objective is called {objective!r}; known: {', '.join(Objective)}") from None
     made = make_solver(solver, params)
+    if not isinstance(made, Solver):
+        raise UsageError(f"{solver} does not solve clairvoyant instances; rounds go to solve_round")
     if objective not in made.objectives:
         raise UsageError(
             f"{made.name} does not take the objective {objective}; it takes {', '.join(sorted(made.objectives))}"
@@ -229,7 +237,7 @@ def run(
         monitor.record(incumbent=evaluate(instance, incumbent, objective), schedule=incumbent)
     if bound is not None:
         monitor.record(bound=bound)
-    with _interrupts(monitor):
+    with interrupts(monitor):
         try:
             outcome = made.solve(
                 instance,
@@ -317,7 +325,7 @@ def _checked(
         solver=solver.name,
         fingerprint=instance.fingerprint,
         solver_version=outcome.solver_version,
-        options=_options(solver),
+        options=plain_options(solver),
         seed=seed,
         threads=limits.threads,
         deterministic=outcome.deterministic and not stopped_by_clock,

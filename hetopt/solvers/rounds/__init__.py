@@ -1,0 +1,1 @@
+"""Solvers of FFT's per-round cost problem."""

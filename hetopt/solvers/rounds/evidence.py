@@ -1,0 +1,151 @@
+"""Certificates of kind ``fft-round``: type prices, and a search tree with prices at its leaves.
+
+All numbers are integers over one power of two.  The builder evaluates its own evidence in exact
+integer arithmetic and states the bound that it really proves (usually the target, the cost of the
+best allocation less 1e-9 of it).  The checker in ``hetopt.analysis.certify`` shares no code with this module.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hetopt.core.certificate import Certificate
+from hetopt.core.round_problem import CostModel, RoundProblem
+from hetopt.core.round_solver import WorkConservation
+from hetopt.solvers.rounds.branch import Node, SearchResult
+from hetopt.solvers.rounds.prices import Market
+from hetopt.solvers.rounds.usage import Usage
+
+__all__ = ["build_certificate"]
+
+_SCALE = 2**40
+
+
+def build_certificate(
+    problem: RoundProblem,
+    cost: CostModel,
+    rule: WorkConservation,
+    usage: Usage,
+    market: Market,
+    active: NDArray[np.int64],
+    prices: NDArray[np.float64],
+    search: SearchResult | None,
+    target: Fraction,
+) -> Certificate:
+    """Evidence for the largest bound up to ``target`` that the search supports, exactly evaluated."""
+    builder = _Builder(problem, cost, rule, usage, market, active)
+    root_prices = _integers(prices)
+    tree = None if search is None else builder.tree(search.root, root_prices)
+    bound = builder.proved(root_prices, tree, target)
+    data: dict[str, Any] = {
+        "cost": cost.to_dict(),
+        "rule": str(rule),
+        "used": usage.value if rule is WorkConservation.MOST_GPUS else None,
+        "usage_cut": list(usage.cut) if rule is WorkConservation.MOST_GPUS and usage.cut is not None else None,
+        "denominator": _SCALE,
+        "prices": root_prices,
+        "tree": tree,
+    }
+    return Certificate("fft-round", bound, problem.fingerprint, data)
+
+
+def _integers(prices: NDArray[np.float64]) -> list[int]:
+    return [round(float(p) * _SCALE) for p in prices]
+
+
+class _Builder:
+    def __init__(
+        self,
+        problem: RoundProblem,
+        cost: CostModel,
+        rule: WorkConservation,
+        usage: Usage,
+        market: Market,
+        active: NDArray[np.int64],
+    ) -> None:
+        self.active, self.types = active.tolist(), market.types
+        self.counts = [int(g) for g in problem.arrays.count]
+        self.free = rule is WorkConservation.NONE
+        self.idle = 0 if self.free else sum(self.counts) - usage.value
+        self.must_run = market.must_run
+        self.demand = [int(problem.arrays.demand[j]) for j in self.active]
+        allowed = problem.arrays.allowed
+        self.costs: list[dict[int, int]] = []  # floor of cost x scale, by type
+        for j in self.active:
+            exact = {i: problem.exact_cost(j, i, cost) for i in np.flatnonzero(allowed[j]).tolist()}
+            self.costs.append({i: (c.numerator * _SCALE) // c.denominator for i, c in exact.items()})
+
+    def options(self, position: int, prices: list[int]) -> dict[int, int]:
+        """Reduced costs of the options of a job; waiting is option K."""
+        d = self.demand[position]
+        out = {i: c + d * prices[i] for i, c in self.costs[position].items()}
+        if not self.must_run:
+            out[self.types] = 0
+        return out
+
+    def constant(self, prices: list[int]) -> int:
+        rent = 0 if self.free else self.idle * min(prices)
+        return rent - sum(p * g for p, g in zip(prices, self.counts, strict=True))
+
+    def tree(self, node: Node, fallback: list[int]) -> dict[str, Any]:
+        """The search tree as nested JSON values; unfinished nodes get the root's prices."""
+        if node.inside is None or node.outside is None:
+            prices = fallback if node.prices is None else _integers(node.prices)
+            if self.free:
+                prices = [max(p, 0) for p in prices]
+            return {"prices": prices}
+        return {
+            "job": self.active[node.job],
+            "option": node.option if node.option < self.types else None,
+            "in": self.tree(node.inside, fallback),
+            "out": self.tree(node.outside, fallback),
+        }
+
+    def proved(self, prices: list[int], tree: dict[str, Any] | None, target: Fraction) -> Fraction:
+        """min(target, least leaf bound) with options excluded by the root's prices for that very bound."""
+        root = [self.options(p, prices) for p in range(len(self.active))]
+        least = [min(o.values()) for o in root]
+        value = sum(least) + self.constant(prices)
+        goal = (target.numerator * _SCALE) // target.denominator
+        if tree is None or goal <= value:
+            return Fraction(min(value, goal) if self.active else self.constant(prices), _SCALE)
+        kept = [
+            {o for o, r in options.items() if r - low <= goal - value} for options, low in zip(root, least, strict=True)
+        ]
+        fixed = [p for p, options in enumerate(kept) if len(options) == 1]
+        loose = [p for p, options in enumerate(kept) if len(options) > 1]
+        base, used = 0, [0] * self.types
+        for p in fixed:
+            (option,) = kept[p]
+            if option < self.types:
+                base += self.costs[p][option]
+                used[option] += self.demand[p]
+        where = {j: p for p, j in enumerate(self.active)}
+
+        def leaf(leaf_prices: list[int], allowed: dict[int, set[int]]) -> int | None:
+            total = base + sum(u * q for u, q in zip(used, leaf_prices, strict=True)) + self.constant(leaf_prices)
+            for p in loose:
+                options = self.options(p, leaf_prices)
+                keep = [options[o] for o in allowed.get(p, kept[p])]
+                if not keep:
+                    return None
+                total += min(keep)
+            return total
+
+        def walk(node: dict[str, Any], allowed: dict[int, set[int]]) -> int | None:
+            if "prices" in node:
+                return leaf(node["prices"], allowed)
+            p = where[node["job"]]
+            option = self.types if node["option"] is None else node["option"]
+            now = allowed.get(p, kept[p])
+            inside = walk(node["in"], {**allowed, p: now & {option}})
+            outside = walk(node["out"], {**allowed, p: now - {option}})
+            both = [b for b in (inside, outside) if b is not None]
+            return min(both) if both else None
+
+        reached = walk(tree, {})
+        return Fraction(goal if reached is None else max(value, min(goal, reached)), _SCALE)
