@@ -152,7 +152,7 @@ def branch_and_bound(
         job, option_of = int(core[programme.col_job[column]]), int(programme.col_option[column])
         node = current.node
         node.job, node.option = job, option_of
-        node.inside, node.outside = Node(bound), Node(bound)
+        node.inside, node.outside = Node(bound, node_prices), Node(bound, node_prices)
         serial += 2
         plunge = _Open(bound, serial - 1, node.inside, (*current.fixed, (column, True)))
         heapq.heappush(open_nodes, _Open(bound, serial, node.outside, (*current.fixed, (column, False))))

@@ -126,25 +126,22 @@ class _Builder:
                 used[option] += self.demand[p]
         where = {j: p for p, j in enumerate(self.active)}
 
-        def leaf(leaf_prices: list[int], allowed: dict[int, set[int]]) -> int | None:
+        def leaf(leaf_prices: list[int], allowed: dict[int, set[int]]) -> int:
             total = base + sum(u * q for u, q in zip(used, leaf_prices, strict=True)) + self.constant(leaf_prices)
             for p in loose:
                 options = self.options(p, leaf_prices)
-                keep = [options[o] for o in allowed.get(p, kept[p])]
-                if not keep:
-                    return None
-                total += min(keep)
+                total += min(options[o] for o in allowed.get(p, kept[p]))
             return total
 
         def walk(node: dict[str, Any], allowed: dict[int, set[int]]) -> int | None:
+            """Least leaf bound below a node; None when the root's prices exclude everything below it."""
             if "prices" in node:
                 return leaf(node["prices"], allowed)
             p = where[node["job"]]
             option = self.types if node["option"] is None else node["option"]
             now = allowed.get(p, kept[p])
-            inside = walk(node["in"], {**allowed, p: now & {option}})
-            outside = walk(node["out"], {**allowed, p: now - {option}})
-            both = [b for b in (inside, outside) if b is not None]
+            parts = ((now & {option}, "in"), (now - {option}, "out"))
+            both = [b for some, side in parts if some and (b := walk(node[side], {**allowed, p: some})) is not None]
             return min(both) if both else None
 
         reached = walk(tree, {})

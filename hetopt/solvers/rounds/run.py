@@ -19,7 +19,7 @@ from hetopt.solvers.run import Listener, Monitor, checked_limits, interrupts, pl
 __all__ = ["TOLERANCE", "run_round"]
 
 TOLERANCE = 1e-9
-"""Relative difference between cost and bound up to which an allocation counts as proved optimal."""
+"""An allocation counts as proved optimal when cost - bound <= this x max(1, |cost|)."""
 
 
 def run_round(
@@ -161,12 +161,12 @@ def _checked(
     if broken:
         raise VerificationError(f"{solver.name} returned an allocation that breaks a rule: {broken[0]}")
     _check_rule(solver.name, problem, made, rule)
-    gap = made.gap
-    if outcome.status is Status.OPTIMAL and (gap is None or abs(gap) > TOLERANCE):
+    proved = bound is not None and value is not None and value.total - bound <= TOLERANCE * max(1.0, abs(value.total))
+    if outcome.status is Status.OPTIMAL and not proved:
         raise VerificationError(
             f"{solver.name} claims OPTIMAL with cost {value.total if value else None} and bound {bound}"
         )
-    if outcome.status is Status.FEASIBLE and gap is not None and abs(gap) <= TOLERANCE:
+    if outcome.status is Status.FEASIBLE and proved:
         made = dataclasses.replace(made, status=Status.OPTIMAL, stop_reason=StopReason.PROVED)
     return made
 
