@@ -1,0 +1,1 @@
+"""Online scheduling: the event queue, the simulators, and the policies."""
