@@ -49,3 +49,13 @@ _add(
 )
 _add("exact", "cpsat", "exact.cpsat:CpSat", "CP-SAT, an interval per task and GPU type", ("ortools",))
 _add("exact", "cpsat-per-gpu", "exact.cpsat_per_gpu:CpSatPerGpu", "CP-SAT, an interval per task and GPU", ("ortools",))
+_add("heuristic", "hare", "heuristics.hare:Hare", "LP midpoint order on the earliest available GPU (Hare)")
+_add("heuristic", "hare-eft", "heuristics.hare:HareEft", "LP midpoint orders by earliest finish with a waste penalty; best of several")
+_add("heuristic", "local-search", "heuristics.local_search:LocalSearch", "annealing over list orders, allowed types and waste penalty; anytime")
+_add(
+    "relaxation",
+    "midpoint-lp-strong",
+    "relaxations.midpoint_lp_strong:MidpointLpStrong",
+    "the midpoint LP with round lengths, capacities, heads and prices of GPU types",
+    ("highspy",),
+)

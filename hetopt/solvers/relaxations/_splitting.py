@@ -22,7 +22,8 @@ References
 ----------
 Y. Freund, R. E. Schapire, "Adaptive game playing using multiplicative weights", Games and Economic Behavior 29 (1999);
 A. Chambolle, T. Pock, "On the ergodic convergence rates of a first-order primal-dual algorithm", Mathematical
-Programming 159 (2016), Theorem 1; M. Queyranne (1993) for Q.
+Programming 159 (2016), Theorem 1; D. Applegate et al., "Faster first-order primal-dual methods for linear programming
+using restarts and sharpness", Mathematical Programming 201 (2023); M. Queyranne (1993) for Q.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ __all__ = ["Game", "Saddle", "project", "smith_midpoints", "solve_saddle"]
 Floats = NDArray[np.float64]
 _WARM: Final = 20
 _CHECK: Final = 5
+_RESTART: Final = 0.4
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +78,8 @@ class Saddle:
 
     Attributes
     ----------
-    density : (R,) float64
-        c_g / work_g (not normalised work: see ``scale`` of the caller) of the best split.
+    share : (R,) float64
+        Share of its job's weight that each round has in the split of the best lower bound.
     midpoint : (R,) float64
         Point of Q with the least upper bound, ticks.
     lower, upper
@@ -102,7 +104,7 @@ class Saddle:
 
 def smith_midpoints(priority: Floats, work: Floats) -> Floats:
     """Midpoints of the order of non-increasing priority on one machine of speed 1, (R,)."""
-    order = np.argsort(-priority, kind="stable")
+    order = np.argsort(-priority)  # any order of ties gives a point of Q of the same value
     ordered = work[order]
     out = np.empty_like(work)
     out[order] = np.cumsum(ordered) - 0.5 * ordered
@@ -113,7 +115,7 @@ def project(point: Floats, work: Floats) -> Floats:
     """The point of Q nearest in the norm sum of work x difference^2."""
     from scipy.optimize import isotonic_regression
 
-    order = np.argsort(point, kind="stable")
+    order = np.argsort(point)
     sorted_, ordered = point[order], work[order]
     lack = np.cumsum(ordered) - 0.5 * ordered - sorted_
     raised = isotonic_regression(lack, weights=ordered, increasing=False).x
@@ -143,6 +145,12 @@ class _Shares:
         self.log_round -= log_total[g.job]
         self.log_path -= log_total
         return rounds / total[g.job], paths / total
+
+    def restart(self, rounds: Floats, paths: Floats) -> tuple[Floats, Floats]:
+        """Go on from these shares."""
+        self.log_round = np.log(np.maximum(rounds, 1e-300))
+        self.log_path = np.log(np.maximum(paths, 1e-300))
+        return self.normalised()
 
 
 Oracle = Callable[[Floats], Floats]
@@ -238,6 +246,7 @@ def _smooth(
     sigma_round = sigma[game.job]
     rounds, paths = shares.normalised()
     mean_h, mean_r, mean_p, mass, step = np.zeros_like(midpoint), np.zeros_like(rounds), np.zeros_like(paths), 0.0, 0
+    restarted_at = np.inf
     while True:
         step += 1
         moved = project(midpoint - tau * weight * rounds / game.work, game.work)
@@ -255,3 +264,10 @@ def _smooth(
             lower(mean_r.copy(), mean_p, smith_midpoints(weight * mean_r / game.work, game.work))
         if done():
             return
+        if step >= 4 * _CHECK and step % _CHECK == 0 and state.gap < _RESTART * restarted_at:
+            # averages become the new start: older, worse iterates no longer weigh on them
+            restarted_at = state.gap
+            midpoint = mean_h.copy()
+            rounds, paths = shares.restart(mean_r, mean_p)
+            mean_h, mean_r, mean_p = np.zeros_like(mean_h), np.zeros_like(mean_r), np.zeros_like(mean_p)
+            mass, step = 0.0, 0

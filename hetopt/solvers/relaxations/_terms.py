@@ -157,7 +157,7 @@ def round_terms(instance: Instance, tail: Tail) -> Terms:
 def task_work(instance: Instance, prices: tuple[int, ...] | None = None) -> NDArray[np.int64]:
     """work_g = least pi_k p_gk over the types that g may use, (R,) int64."""
     a = instance.arrays
-    if prices is None:
+    if prices is None or all(p == 1 for p in prices):
         return a.min_processing_time
     return _least(a, a.processing_time * np.array(prices, dtype=np.int64))
 
@@ -170,10 +170,10 @@ def capacity_of(instance: Instance, work: NDArray[np.int64], members: NDArray[np
         use = a.allowed[:, k] if members is None else a.allowed[:, k] & members
         if not use.any():
             continue
-        pairs = np.unique(np.stack((work[use], a.processing_time[use, k])), axis=1)
+        top, bottom = work[use], a.processing_time[use, k]
         # the floating-point maximum and everything that rounding might hide
-        ratio = pairs[0] / pairs[1]
+        ratio = top / bottom
         close = np.flatnonzero(ratio >= ratio.max() * (1 - 1e-12))
-        best = max(Fraction(int(pairs[0, i]), int(pairs[1, i])) for i in close)
+        best = max(Fraction(x, y) for x, y in set(zip(top[close].tolist(), bottom[close].tolist(), strict=True)))
         total += int(a.gpu_count[k]) * best
     return total

@@ -33,7 +33,7 @@ from hetopt.core.instance import Instance
 from hetopt.core.schedule import Schedule
 from hetopt.core.solver import Exclusions, Limits, Observer, Outcome
 from hetopt.core.status import Capability, Objective, SolverKind, Status, StopReason
-from hetopt.solvers.relaxations._cutting import exact_densities, solve_cutting
+from hetopt.solvers.relaxations._cutting import Load, exact_densities, solve_cutting
 from hetopt.solvers.relaxations._evidence import Family, Split, evaluate_split, midpoint_bound, round_split
 from hetopt.solvers.relaxations._preemptive import mean_busy_oracle
 from hetopt.solvers.relaxations._splitting import Game, Saddle, solve_saddle
@@ -83,7 +83,7 @@ class MidpointSolution:
         return max(0.0, 1.0 - float(self.lower_bound) / self.primal) if self.primal else 0.0
 
 
-class _Clock:
+class Clock:
     """Remembers why a run has to end."""
 
     def __init__(self, limits: Limits | None, observer: Observer | None) -> None:
@@ -183,7 +183,7 @@ def solve_midpoint_lp(
     -------
     Midpoints are ``C_n - tail_g`` of optimal completion times ("cutting-plane"), or averages moved up to respect the chains.
     """
-    clock = _Clock(limits, observer)
+    clock = Clock(limits, observer)
     speed = prices is not None if speed is None else speed
     price = (1,) * len(instance.gpu_types) if prices is None else prices
     if not speed and any(p != 1 for p in price):
@@ -212,9 +212,11 @@ def solve_midpoint_lp(
     split, value = rounded(densities(game, state, work))
     midpoint, primal, method, steps = state.midpoint, state.upper, "averaged", state.iterations
     if exact and clock.reason is None and steps < most:
-        cut = solve_cutting(game, game.completion(state.midpoint), stop=clock, most_rounds=min(2000, most - steps))
+        cut = solve_cutting(
+            game, [Load(game.work)], game.completion(state.midpoint), stop=clock, most_rounds=min(2000, most - steps)
+        )
         steps += cut.rounds
-        better, its_value = rounded(cut.density / float(capacity))
+        better, its_value = rounded(cut.densities[0] / float(capacity))
         if its_value > value:
             split, value = better, its_value
         if cut.upper <= primal:
@@ -260,7 +262,7 @@ def _sharpened(
         spent[n] += p * d
     if any(s > int(w) * common for s, w in zip(spent, a.weight.tolist(), strict=True)):
         return None
-    split = Split(common, (Family(prices, speed, False, whole),))
+    split = Split(common, (Family(prices, speed, False, np.array(whole, dtype=object)),))
     return split, evaluate_split(instance, terms, split)
 
 
