@@ -1,0 +1,1 @@
+"""Native solvers behind one table each: outcome, limits, interrupts, silence."""

@@ -1,0 +1,1 @@
+"""Exact solvers of clairvoyant scheduling, and the portfolio over them."""
