@@ -40,7 +40,8 @@ def build_certificate(
     builder = _Builder(problem, cost, rule, usage, market, active)
     root_prices = _integers(prices)
     tree = None if search is None else builder.tree(search.root, root_prices)
-    bound = builder.proved(root_prices, tree, target)
+    goal = (target.numerator * _SCALE) // target.denominator
+    bound, tree = builder.proved(root_prices, tree, goal)
     data: dict[str, Any] = {
         "cost": cost.to_dict(),
         "rule": str(rule),
@@ -48,6 +49,7 @@ def build_certificate(
         "usage_cut": list(usage.cut) if rule is WorkConservation.MOST_GPUS and usage.cut is not None else None,
         "denominator": _SCALE,
         "prices": root_prices,
+        "goal": goal,
         "tree": tree,
     }
     return Certificate("fft-round", bound, problem.fingerprint, data)
@@ -105,14 +107,15 @@ class _Builder:
             "out": self.tree(node.outside, fallback),
         }
 
-    def proved(self, prices: list[int], tree: dict[str, Any] | None, target: Fraction) -> Fraction:
-        """min(target, least leaf bound) with options excluded by the root's prices for that very bound."""
+    def proved(
+        self, prices: list[int], tree: dict[str, Any] | None, goal: int
+    ) -> tuple[Fraction, dict[str, Any] | None]:
+        """min(goal, least leaf bound), with options excluded by the root's prices for that goal; the tree if it is needed."""
         root = [self.options(p, prices) for p in range(len(self.active))]
         least = [min(o.values()) for o in root]
         value = sum(least) + self.constant(prices)
-        goal = (target.numerator * _SCALE) // target.denominator
         if tree is None or goal <= value:
-            return Fraction(min(value, goal) if self.active else self.constant(prices), _SCALE)
+            return Fraction(value, _SCALE), None
         kept = [
             {o for o, r in options.items() if r - low <= goal - value} for options, low in zip(root, least, strict=True)
         ]
@@ -145,4 +148,4 @@ class _Builder:
             return min(both) if both else None
 
         reached = walk(tree, {})
-        return Fraction(goal if reached is None else max(value, min(goal, reached)), _SCALE)
+        return Fraction(goal if reached is None else max(value, min(goal, reached)), _SCALE), tree
