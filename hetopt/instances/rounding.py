@@ -9,6 +9,7 @@ exact: a float counts as the shortest decimal that denotes it (0.3 is 3/10), as 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -23,30 +24,47 @@ __all__ = ["Rounder", "RoundingError", "RoundingReport", "exact", "nice_ticks_do
 _LARGEST_EXACT_WEIGHT: Final = 10**6
 
 
+_FRACTION: Final = re.compile(r"[0-9]{1,300}/[0-9]{1,300}")
+
+
 def exact(value: Any) -> Fraction | None:
-    """The exact number that a Python or numpy number (or decimal text) denotes; ``None`` if it is not finite.
+    """The exact number that a Python or numpy number (or text: a decimal or p/q) denotes.
+
+    ``None`` for what is no number, is not finite, or (unless 0) is not between 1e-300 and 1e300 in size, so that
+    its float exists.
 
     >>> exact(0.3)
     Fraction(3, 10)
     """
-    if isinstance(value, bool) or value is None:
+    if isinstance(value, (bool, np.bool_)) or value is None:
         return None
-    if isinstance(value, (int, Fraction)):
-        return Fraction(value)
-    if isinstance(value, np.integer):
-        return Fraction(int(value))
     try:
-        if isinstance(value, (float, np.floating)):
-            return Fraction(repr(float(value)))
-        return Fraction(str(value).strip())
-    except (ValueError, ZeroDivisionError):
+        if isinstance(value, (int, np.integer)):
+            number = Fraction(int(value))
+        elif isinstance(value, Fraction):
+            number = value
+        elif isinstance(value, (float, np.floating)):
+            number = Fraction(repr(float(value)))
+        else:
+            text = str(value).strip()
+            # float() first: it is quick where the exact number would have a billion digits
+            if not _FRACTION.fullmatch(text) and not 1e-300 < abs(float(text)) < 1e300:
+                return Fraction(0) if _ZERO.fullmatch(text) else None
+            number = Fraction(text)
+    except (ValueError, ZeroDivisionError, OverflowError):
         return None
+    return number if not number or _LEAST < abs(number) < _MOST else None
+
+
+_ZERO: Final = re.compile(r"[-+]?(0+\.?0*|\.0+)([eE][-+]?[0-9]+)?")
+_LEAST: Final = Fraction(1, 10**300)
+_MOST: Final = Fraction(10**300)
 
 
 def tick_of(tick_seconds: Any) -> Fraction:
     """A tick length as an exact number; a :class:`UsageError` unless it is a finite number > 0."""
     tick = exact(tick_seconds)
-    if tick is None or tick <= 0 or not 0 < float(tick) < math.inf:
+    if tick is None or tick <= 0:
         raise UsageError(
             f"tick_seconds {shown(tick_seconds)}: a tick is a finite number of seconds > 0; give for example 1 or 0.001"
         )

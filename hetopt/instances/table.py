@@ -48,7 +48,7 @@ __all__ = ["load_table"]
 
 _KNOWN: Final = ("name", "weight", "release", "rounds", "scale", "steps", "sync")
 _CANNOT: Final = frozenset({"", "-", "null", "none", "n/a", "na"})
-_DECIMAL: Final = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,3})?")
+_DECIMAL: Final = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 
 
 @dataclass(frozen=True)

@@ -156,7 +156,7 @@ def _read_row(line: int, text: str) -> tuple[_Row | None, list[Fault]]:
         key: str, rule: str, *, whole: bool = False, least: float | None = None, above: float | None = None
     ) -> Any:
         given = fields[dialect[key] - 1].strip()
-        value = exact(given) if re.fullmatch(r"[-+]?[0-9.]+([eE][-+]?[0-9]{1,3})?", given) else None
+        value = exact(given) if re.fullmatch(r"[-+]?[0-9.]+([eE][-+]?[0-9]+)?", given) else None
         ok = value is not None and not (whole and value.denominator != 1)
         ok = ok and value is not None and (least is None or value >= least) and (above is None or value > above)
         if not ok or value is None:
