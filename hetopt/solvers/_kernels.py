@@ -17,11 +17,13 @@ from __future__ import annotations
 import functools
 import importlib.util
 import os
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import FunctionType
 from typing import Any, Final
 
-__all__ = ["SWITCH", "compiled", "numba_usable"]
+__all__ = ["SWITCH", "at_hand", "compiled", "loaded", "numba_usable"]
 
 SWITCH: Final = "HETOPT_NO_NUMBA"
 """Environment variable that turns compiled kernels off."""
@@ -57,20 +59,48 @@ def compiled(function: Callable[..., Any], *helpers: Callable[..., Any]) -> Call
     -------
     A numba dispatcher; the same object each time.  Call it only if :func:`numba_usable`.
     """
-    return _compiled(function, helpers)
+    if (function, helpers) not in _made:
+        _made[function, helpers] = _compile(function, helpers)
+    made: Callable[..., Any] = _made[function, helpers]
+    return made
 
 
-@functools.cache
-def _compiled(function: Callable[..., Any], helpers: tuple[Callable[..., Any], ...]) -> Callable[..., Any]:
+_made: dict[tuple[Callable[..., Any], tuple[Callable[..., Any], ...]], Any] = {}
+
+
+def _compile(function: Callable[..., Any], helpers: tuple[Callable[..., Any], ...]) -> Any:
     import numba
 
     assert isinstance(function, FunctionType)
     # a copy whose global names of helpers mean the compiled helpers; the plain function keeps its own
-    names = {helper.__name__: _compiled(helper, ()) for helper in helpers}
+    names = {helper.__name__: compiled(helper) for helper in helpers}
     copy = FunctionType(function.__code__, {**function.__globals__, **names}, function.__name__)
     copy.__qualname__ = function.__qualname__
     try:
-        made: Callable[..., Any] = numba.njit(cache=True)(copy)
+        return numba.njit(cache=True)(copy)
     except RuntimeError:  # no folder for the cache can be written
-        made = numba.njit(copy)
-    return made
+        return numba.njit(copy)
+
+
+def loaded(function: Callable[..., Any], *helpers: Callable[..., Any]) -> bool:
+    """Whether the compiled twin has been called in this process; numba is not imported to find out."""
+    return (function, helpers) in _made and bool(_made[function, helpers].signatures)
+
+
+def at_hand(function: Callable[..., Any], *helpers: Callable[..., Any]) -> bool:
+    """Whether the compiled twin can be called without compiling: loaded already, or in the cache on disk.
+
+    For callers with little to compute or little time.  A cache made for another processor is taken
+    for a usable one (then the first call compiles after all).
+    """
+    dispatcher: Any = compiled(function, *helpers)
+    if dispatcher.signatures:
+        return True
+    folder = dispatcher.stats.cache_path
+    if folder is None:
+        return False
+    assert isinstance(function, FunctionType)
+    source = Path(function.__code__.co_filename)
+    python = f"py{sys.version_info.major}{sys.version_info.minor}"
+    found = Path(folder).glob(f"{source.stem}.{function.__qualname__}-*.{python}.nbi")
+    return any(index.stat().st_mtime >= source.stat().st_mtime for index in found)

@@ -52,6 +52,10 @@ GRID: Final = 1e-6
 """Keys closer than this fraction of the horizon can fall on one point of the grid; then job and round decide."""
 
 
+WORTH_COMPILING: Final = 20_000
+"""From so many tasks on the compiled twin is used even if it has to be loaded or compiled first."""
+
+
 class PlacementRule(StrEnum):
     """Which GPU a task goes to; see the module."""
 
@@ -151,7 +155,11 @@ def place(
     gpu = np.empty(a.num_tasks, dtype=np.int64)
     start = np.empty(a.num_tasks, dtype=np.int64)
     first_gpu = np.concatenate(([0], np.cumsum(a.gpu_count)[:-1])).astype(np.int64)
-    fast = _kernels.numba_usable() and _fits(a, gamma)
+    fast = (
+        _kernels.numba_usable()
+        and _fits(a, gamma)
+        and (a.num_tasks >= WORTH_COMPILING or _kernels.loaded(_placement.place))
+    )
     if rule is PlacementRule.R1 and not fast:
         gpus, starts = [0] * a.num_tasks, [0] * a.num_tasks
         _placement.place_with_heaps(

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -21,7 +22,8 @@ def test_the_switch_turns_compiled_kernels_off(monkeypatch: pytest.MonkeyPatch) 
 
 def test_importing_the_solvers_does_not_import_numba() -> None:
     code = (
-        "import sys, hetopt, hetopt.solvers.heuristics.list_scheduling, hetopt.solvers.heuristics.event_rules; "
+        "import sys, hetopt, hetopt.solvers.heuristics.list_scheduling, hetopt.solvers.heuristics.event_rules, "
+        "hetopt.solvers.heuristics.local_search, hetopt.solvers.heuristics.hare; "
         "print('numba' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -57,7 +59,7 @@ def test_an_unwritable_cache_folder_is_no_error(monkeypatch: pytest.MonkeyPatch)
         return function
 
     monkeypatch.setattr(numba, "njit", njit)
-    made = _kernels._compiled.__wrapped__(_placement.place, ())
+    made = _kernels._compile(_placement.place, ())
     assert calls == [True, False]
     assert made.__name__ == "place"
 
@@ -65,3 +67,42 @@ def test_an_unwritable_cache_folder_is_no_error(monkeypatch: pytest.MonkeyPatch)
 def test_the_same_kernel_is_compiled_once() -> None:
     pytest.importorskip("numba")
     assert _kernels.compiled(_placement.place) is _kernels.compiled(_placement.place)
+
+
+def test_at_hand_looks_at_memory_and_disk(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
+    pytest.importorskip("numba")
+
+    made = SimpleNamespace(signatures=[], stats=SimpleNamespace(cache_path=str(tmp_path)))
+    monkeypatch.setitem(_kernels._made, (_placement.place, ()), made)
+    assert not _kernels.at_hand(_placement.place)
+    assert not _kernels.loaded(_placement.place)
+    index = tmp_path / f"_placement.place-1.py{sys.version_info.major}{sys.version_info.minor}.nbi"
+    index.touch()
+    assert _kernels.at_hand(_placement.place)
+    os.utime(index, (0, 0))  # older than the source
+    assert not _kernels.at_hand(_placement.place)
+    made.signatures = ["something"]
+    assert _kernels.at_hand(_placement.place)
+    assert _kernels.loaded(_placement.place)
+
+
+def test_a_real_cache_is_found_again(tmp_path) -> None:
+    """The name pattern of the cache files is numba's; this fails if it changes."""
+    pytest.importorskip("numba")
+    code = (
+        "from hetopt.solvers import _kernels\n"
+        "from hetopt.solvers.heuristics import _placement, list_scheduling as ls\n"
+        "from tests.solvers.heuristics.naive import random_instance\n"
+        "ls.WORTH_COMPILING = 0\n"
+        "print(_kernels.at_hand(_placement.place))\n"
+        "instance = random_instance(1)\n"
+        "ls.list_schedule(instance, list(range(instance.num_rounds)), 'R2')\n"
+        "print(_kernels.loaded(_placement.place))"
+    )
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    environment.pop(_kernels.SWITCH, None)
+    told = []
+    for _ in range(2):
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+        told.append(done.stdout.split())
+    assert told == [["False", "True"], ["True", "True"]]

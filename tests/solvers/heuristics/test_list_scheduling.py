@@ -36,6 +36,7 @@ def rows(schedule: Schedule) -> list[tuple]:
 
 @pytest.fixture(params=["compiled", "plain"])
 def twin(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(list_scheduling, "WORTH_COMPILING", 0)
     if request.param == "compiled":
         pytest.importorskip("numba")
         monkeypatch.delenv(_kernels.SWITCH, raising=False)
@@ -58,6 +59,7 @@ def test_agrees_with_the_rule_as_written(rule: str, twin: str) -> None:
 @pytest.mark.parametrize("rule", RULES[:2] + RULES[3:])
 def test_twins_give_the_same_bytes(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba")
+    monkeypatch.setattr(list_scheduling, "WORTH_COMPILING", 0)
     for seed in range(25):
         huge = seed % 2 == 1
         instance = naive.random_instance(seed, jobs=12, types=5, most=40, largest=2**40 if huge else 12)
@@ -74,6 +76,7 @@ def test_twins_give_the_same_bytes(rule: str, monkeypatch: pytest.MonkeyPatch) -
 
 def test_scores_too_large_for_64_bits_take_the_plain_twin(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(_kernels.SWITCH, raising=False)
+    monkeypatch.setattr(list_scheduling, "WORTH_COMPILING", 0)
     instance = make_instance({"A": 1, "B": 2}, [(1, 0, [(4, (2**47, 2**46), (0, 0))])])
     gamma = Fraction(10**6) + Fraction(1, 997)
     assert not list_scheduling._fits(instance.arrays, gamma)
