@@ -28,6 +28,7 @@ KINDS: Final[Mapping[str, str]] = MappingProxyType(
         "midpoint-lp-strong": f"{_PLACE}.midpoint_lp:prove_strong",
         "combinatorial": f"{_PLACE}.combinatorial:prove",
         "convex-qp": f"{_PLACE}.convex_qp:prove",
+        "time-indexed-lagrangian": f"{_PLACE}.time_indexed:prove",
         "fft-round": f"{_PLACE}.fft_round:prove",
     }
 )

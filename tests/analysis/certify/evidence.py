@@ -7,6 +7,8 @@ import random
 from typing import Any
 
 from hetopt.analysis.certify.check import KINDS
+from hetopt.analysis.certify.kinds.time_indexed import required_horizon
+from hetopt.analysis.certify.rounds import cluster_of
 from hetopt.core.certificate import Certificate
 from hetopt.core.instance import Instance
 
@@ -112,11 +114,32 @@ def combinatorial(rng: random.Random, instance: Instance) -> dict[str, Any]:
     )
 
 
+def time_indexed(rng: random.Random, instance: Instance) -> dict[str, Any]:
+    coarsening, limit, end = rng.choice((1, 1, 2, 3)), rng.choice((0, 5, 60)), rng.randint(0, 30)
+    prices = []
+    for _ in instance.gpu_types:
+        runs, left = [], end
+        while left:
+            length = rng.randint(1, left)
+            runs.append([rng.choice((0, rng.randint(0, 12), rng.randint(0, 4))), length])
+            left -= length
+        prices.append(runs)
+    return {
+        "coarsening": coarsening,
+        "window_limit": limit,
+        "denominator": rng.choice((2, 5)),
+        "price_end": end,
+        "horizon": required_horizon(cluster_of(instance), coarsening, limit, end),
+        "prices": prices,
+    }
+
+
 MAKERS = {
     "midpoint-lp": lambda rng, instance: midpoint(rng, instance, strong=False),
     "midpoint-lp-strong": lambda rng, instance: midpoint(rng, instance, strong=True),
     "convex-qp": convex,
     "combinatorial": combinatorial,
+    "time-indexed-lagrangian": time_indexed,
 }
 
 
