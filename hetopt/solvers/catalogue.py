@@ -59,3 +59,4 @@ _add(
     "the midpoint LP with round lengths, capacities, heads and prices of GPU types",
     ("highspy",),
 )
+_add("relaxation", "combinatorial", "relaxations.combinatorial:Combinatorial", "critical path, load, preemptive machine")
