@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -30,8 +31,7 @@ _FRACTION: Final = re.compile(r"[0-9]{1,300}/[0-9]{1,300}")
 def exact(value: Any) -> Fraction | None:
     """The exact number that a Python or numpy number (or text: a decimal or p/q) denotes.
 
-    ``None`` for what is no number, is not finite, or (unless 0) is not between 1e-300 and 1e300 in size, so that
-    its float exists.
+    ``None`` for what is no number, is not finite, or is too large or too small (but not 0) for a float.
 
     >>> exact(0.3)
     Fraction(3, 10)
@@ -48,17 +48,17 @@ def exact(value: Any) -> Fraction | None:
         else:
             text = str(value).strip()
             # float() first: it is quick where the exact number would have a billion digits
-            if not _FRACTION.fullmatch(text) and not 1e-300 < abs(float(text)) < 1e300:
+            if not _FRACTION.fullmatch(text) and not 0 < abs(float(text)) < math.inf:
                 return Fraction(0) if _ZERO.fullmatch(text) else None
             number = Fraction(text)
     except (ValueError, ZeroDivisionError, OverflowError):
         return None
-    return number if not number or _LEAST < abs(number) < _MOST else None
+    return number if not number or _LEAST <= abs(number) <= _MOST else None
 
 
 _ZERO: Final = re.compile(r"[-+]?(0+\.?0*|\.0+)([eE][-+]?[0-9]+)?")
-_LEAST: Final = Fraction(1, 10**300)
-_MOST: Final = Fraction(10**300)
+_LEAST: Final = Fraction(math.ulp(0.0))
+_MOST: Final = Fraction(sys.float_info.max)
 
 
 def tick_of(tick_seconds: Any) -> Fraction:
