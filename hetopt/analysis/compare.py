@@ -24,6 +24,7 @@ from hetopt.core.result import HistoryPoint, Result
 from hetopt.core.schedule import Schedule
 from hetopt.core.solver import Limits, Solver
 from hetopt.core.status import Objective, Status, StopReason, Trust
+from hetopt.solvers.catalogue import SOLVERS
 from hetopt.solvers.run import make_solver, run
 
 __all__ = ["Progress", "compare"]
@@ -340,7 +341,9 @@ def _assemble(
         threads=threads,
         rows=tuple(rows),
         instances=tuple(summaries),
-        solvers=tuple(SolverSummary(e.label, e.name, versions.get(e.label, ""), _options(e.solver)) for e in entries),
+        solvers=tuple(
+            SolverSummary(e.label, e.name, _kind(e), versions.get(e.label, ""), _options(e.solver)) for e in entries
+        ),
         versions=_versions(),
         sources=tuple(instance for _, instance in chosen),
         results={(name, r.label): r.result for name, runs in done.items() for r in runs if r.result is not None},
@@ -417,6 +420,13 @@ def _row(summary: InstanceSummary, finished: _Run) -> Row:
         bound_trust=None if result is None else result.bound_trust,
         message=" ".join((finished.error if result is None else result.message).split()),
     )
+
+
+def _kind(entry: _Entry) -> str:
+    """The solver's own word; for one that is not installed, what the catalogue says."""
+    if entry.solver is not None:
+        return str(entry.solver.kind)
+    return SOLVERS.entry(entry.name).kind
 
 
 def _options(solver: Solver | None) -> dict[str, Any]:

@@ -127,6 +127,7 @@ class _InstancePart(Part):
 class _SolverPart(Part):
     label: str
     solver: str
+    kind: str
     version: str
     options: dict[str, Any]
 
@@ -160,10 +161,11 @@ class ContradictionError(VerificationError):
 
 @dataclass(frozen=True)
 class SolverSummary:
-    """A solver of the comparison: label in the rows, name, version of the library behind it, parameters."""
+    """A solver of the comparison: label in the rows, name, kind, version of the library behind it, parameters."""
 
     label: str
     solver: str
+    kind: str
     version: str
     options: dict[str, Any]
 
@@ -214,11 +216,11 @@ class Comparison:
         return tuple(row for row in self.rows if row.stop_reason is StopReason.ERROR)
 
     def command(self) -> str:
-        """A command line that runs the same comparison (instances by their names)."""
+        """A command line that runs the same comparison: instances by their names, solvers with their defaults."""
         import shlex
 
         words = ["hetopt", "compare", *(shlex.quote(i.name) for i in self.instances)]
-        words += ["--solvers", shlex.quote(",".join(s.label for s in self.solvers))]
+        words += ["--solvers", shlex.quote(",".join(dict.fromkeys(s.solver for s in self.solvers)))]
         if self.objective is not Objective.TOTAL_WEIGHTED_COMPLETION:
             words += ["--objective", str(self.objective)]
         words += ["--time-limit", f"{self.time_limit:g}"] if self.time_limit is not None else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from itertools import pairwise
@@ -17,7 +18,7 @@ from matplotlib.collections import PolyCollection
 
 from hetopt.analysis import plots
 from hetopt.analysis.compare import compare
-from hetopt.analysis.comparison import Comparison
+from hetopt.analysis.comparison import Comparison, ContradictionError
 from hetopt.analysis.plots.style import colour, ink_on
 from hetopt.core.errors import OutputError, UsageError
 from hetopt.core.instance import Instance
@@ -26,6 +27,8 @@ from hetopt.core.solver import Limits
 from hetopt.solvers.run import run
 from tests.analysis import fakes
 from tests.conftest import make_instance
+
+pytestmark = pytest.mark.filterwarnings("error:.*constrained_layout.*")
 
 
 @pytest.fixture(autouse=True)
@@ -139,7 +142,7 @@ def test_wrong_things_are_refused(two_jobs: Instance, schedule: Schedule) -> Non
 def test_convergence_steps_are_the_history(two_jobs: Instance) -> None:
     result = run(fakes.Ordered(reverse=True), two_jobs)
     ax = plots.convergence({"mine": result}, log_time=False)
-    line = next(line for line in ax.lines if line.get_gid() == "incumbent")
+    line = next(line for line in ax.lines if line.get_gid() == "incumbent-0")
     points = [(p.seconds, p.incumbent) for p in result.history if p.incumbent is not None]
     assert list(zip(line.get_xdata(), line.get_ydata(), strict=True))[: len(points)] == points
     assert all(a >= b for a, b in pairwise(line.get_ydata()))
@@ -148,18 +151,26 @@ def test_convergence_steps_are_the_history(two_jobs: Instance) -> None:
 
 def test_ratio_chart_has_each_known_ratio_and_no_other(table: Comparison) -> None:
     ax = table.plot()
-    drawn = sorted(float(x) for line in ax.lines if line.get_gid() == "ratios" for x in line.get_xdata())
+    drawn = sorted(float(x) for line in ax.lines if str(line.get_gid()).startswith("ratios-") for x in line.get_xdata())
     assert drawn == sorted(float(r.ratio_to_bound) for r in table.rows if r.ratio_to_bound is not None)
     assert len(drawn) == 2
     assert [t.get_text() for t in ax.get_legend().get_texts()] == ["ordered", "ordered (reverse=True)"]
 
 
+def test_ratio_chart_shows_what_lies_below_a_wrong_bound(two_jobs: Instance) -> None:
+    with pytest.raises(ContradictionError) as caught:
+        compare(two_jobs, [fakes.Ordered(), fakes.Bounding(value=10**6)])
+    ax = caught.value.comparison.plot()
+    (x,) = (x for line in ax.lines if str(line.get_gid()).startswith("ratios-") for x in line.get_xdata())
+    assert ax.get_xlim()[0] < x < 1 < ax.get_xlim()[1]
+
+
 def test_cdf_and_utilisation(two_jobs: Instance, table: Comparison) -> None:
     ax = plots.cdf([table.results["two-jobs", "ordered"], table.results["two-jobs", "bounding"]], two_jobs)
-    (line,) = [line for line in ax.lines if line.get_gid() == "cdf"]
+    (line,) = [line for line in ax.lines if str(line.get_gid()).startswith("cdf-")]
     assert line.get_ydata()[-1] == 1 and len(line.get_xdata()) == 3
     ax = plots.utilisation(table.results["two-jobs", "ordered"], two_jobs)
-    assert len([line for line in ax.lines if line.get_gid() == "busy"]) == 2
+    assert len([line for line in ax.lines if str(line.get_gid()).startswith("busy-")]) == 2
 
 
 @pytest.mark.parametrize("kind", ["svg", "png", "pdf"])
@@ -168,6 +179,9 @@ def test_saved_bytes_repeat_and_hold_no_date(two_jobs: Instance, schedule: Sched
         plots.save(plots.gantt(schedule, two_jobs), tmp_path / f"{name}.{kind}")
     first = (tmp_path / f"a.{kind}").read_bytes()
     assert first == (tmp_path / f"b.{kind}").read_bytes()
+    if kind == "svg":
+        ids = re.findall(rb'id="([^"]+)"', first)
+        assert len(ids) == len(set(ids))
     assert b"dc:date" not in first and b"CreationDate" not in first
     assert [p.name for p in sorted(tmp_path.iterdir())] == [f"a.{kind}", f"b.{kind}"]
 

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 
 from hetopt.analysis.metrics import job_metrics
 from hetopt.analysis.plots.gantt_chart import _unit
-from hetopt.analysis.plots.style import axes_for, colour, labelled_results, legend_below, plain_text, quiet, schedule_of
+from hetopt.analysis.plots.style import (
+    axes_for,
+    colour,
+    labelled_results,
+    legend_below,
+    legend_height,
+    plain_text,
+    quiet,
+    schedule_of,
+)
 from hetopt.core.instance import Instance
 from hetopt.core.result import Result
 
@@ -40,7 +49,7 @@ def cdf(
         Title; by default none.
     """
     pairs = labelled_results(results)
-    ax = axes_for(ax, 8.0, 4.0)
+    ax = axes_for(ax, 9.0, 3.6 + legend_height([label for label, _ in pairs]))
     drawn = False
     for n, (label, result) in enumerate(pairs):
         schedule = schedule_of(result, instance)
@@ -50,12 +59,12 @@ def cdf(
         shares = [i / len(flows) for i in range(len(flows) + 1)]
         ax.step(
             [0, *flows], shares, where="post", color=colour(n % 24), linewidth=1.6, label=plain_text(label),
-            linestyle=_DASHES[(n // 8 + n) % len(_DASHES)], gid="cdf",
+            linestyle=_DASHES[(n // 8 + n) % len(_DASHES)], gid=f"cdf-{n}",
         )  # fmt: skip
         drawn = True
     ax.set_ylim(0, 1.02)
     ax.set_xlim(left=0)
-    ax.set_xlabel("flow time of a job: " + _unit(instance).removeprefix("time ").strip("()"))
+    ax.set_xlabel("flow time of a job: " + _unit(instance).removeprefix("time ").strip("()"), loc="left")
     ax.set_ylabel("share of jobs")
     if title is not None:
         ax.set_title(plain_text(title), loc="left", fontsize="medium")

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from hetopt.analysis.plots.style import MARKERS, axes_for, colour, labelled_results, legend_below, plain_text, quiet
+from hetopt.analysis.plots.style import (
+    MARKERS,
+    axes_for,
+    colour,
+    labelled_results,
+    legend_below,
+    legend_height,
+    plain_text,
+    quiet,
+)
 from hetopt.core.result import Result
 
 if TYPE_CHECKING:
@@ -35,7 +44,7 @@ def convergence(
         Whether time is on a logarithmic axis; None: when the times span more than a factor of 50.
     """
     pairs = labelled_results(results)
-    ax = axes_for(ax, 8.0, 4.0)
+    ax = axes_for(ax, 9.0, 3.6 + legend_height([f"{label} (bound)" for label, _ in pairs for _ in "ib"]))
     last = max((r.runtime_seconds for _, r in pairs), default=0.0)
     times = [
         max(p.seconds, 1e-4) for _, r in pairs for p in r.history if p.incumbent is not None or p.bound is not None
@@ -58,14 +67,14 @@ def convergence(
             marker = MARKERS[n % len(MARKERS)]
             ax.step(
                 x, y, where="post", linestyle=style, color=colour(n % 24), linewidth=1.6, label=name, marker=marker,
-                markersize=4.5, markevery=range(len(points)), fillstyle="full" if kind == "incumbent" else "none", gid=kind,
+                markersize=4.5, markevery=range(len(points)), fillstyle="full" if kind == "incumbent" else "none", gid=f"{kind}-{n}",
             )  # fmt: skip
             drawn = True
     if logarithmic:
         ax.set_xscale("log")
     elif last > 0:
         ax.set_xlim(left=0)
-    ax.set_xlabel("time (s)")
+    ax.set_xlabel("time (s)", loc="left")
     ax.set_ylabel(str(pairs[0][1].objective_kind) if pairs else "objective")
     if title is not None:
         ax.set_title(plain_text(title), loc="left", fontsize="medium")

@@ -16,6 +16,7 @@ from hetopt.analysis.plots.style import (
     colour,
     ink_on,
     legend_below,
+    legend_height,
     plain_text,
     quiet,
     schedule_of,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-__all__ = ["bar_titles", "gantt"]
+__all__ = ["bar_titles", "chart_height", "gantt"]
 
 _HALF: Final = 0.40
 _MOST_LABELS: Final = 400
@@ -72,9 +73,9 @@ def gantt(
     """
     schedule = schedule_of(what, instance)
     gpus = _number_of_gpus(schedule, instance)
-    ax = axes_for(ax, 9.0, min(1.6 + 0.3 * gpus, 14.0))
+    ax = axes_for(ax, 9.0, chart_height(schedule, instance, legend))
     _rows(ax, gpus, instance)
-    ax.set_xlabel(_unit(instance))
+    ax.set_xlabel(_unit(instance), loc="left")
     ax.set_title(_title(what, schedule, instance) if title is None else title, loc="left", fontsize="medium")
     quiet(ax, "x")
     if schedule is None or not len(schedule):
@@ -91,6 +92,12 @@ def gantt(
     if legend > 0:
         _legend(ax, schedule, instance, legend)
     return ax
+
+
+def chart_height(schedule: Schedule | None, instance: Instance | None, legend: int = 12) -> float:
+    """Inches that suit the number of GPUs and the legend."""
+    labels = [text for _, text in _legend_labels(schedule, instance, legend)]
+    return min(0.95 + 0.3 * max(_number_of_gpus(schedule, instance), 2), 14.0) + legend_height(labels)
 
 
 def bar_titles(schedule: Schedule, instance: Instance | None) -> list[str]:
@@ -208,26 +215,31 @@ def _job_numbers(ax: Axes, schedule: Schedule) -> None:
     span = max(1, int(schedule.sync_end.max()))
     lower = bool((schedule.sync_end > schedule.end).any())
     middle = -_HALF * 0.275 if lower else 0.0
-    for job, gpu, start, end in zip(
-        *(c.tolist() for c in (schedule.job, schedule.gpu, schedule.start, schedule.end)), strict=True
-    ):
+    columns = (schedule.job, schedule.gpu, schedule.start, schedule.end)
+    for n, (job, gpu, start, end) in enumerate(zip(*(c.tolist() for c in columns), strict=True)):
         text = str(job)
         if (end - start) / span >= 0.014 * len(text) + 0.004:
             ax.text(
                 (start + end) / 2, gpu + middle, text, ha="center", va="center", fontsize=6.5,
-                color=ink_on(colour(job % 24)), clip_on=True, gid="inside",
+                color=ink_on(colour(job % 24)), clip_on=True, gid=f"inside-{n}",
             )  # fmt: skip
+
+
+def _legend_labels(schedule: Schedule | None, instance: Instance | None, most: int) -> list[tuple[int | None, str]]:
+    """Job (None: the rest) and text of each entry."""
+    present = [] if schedule is None or most <= 0 else np.unique(schedule.job).tolist()
+    shown = present if len(present) <= most else present[: most - 1]
+    out: list[tuple[int | None, str]] = [(j, f"{j}: {short_text(_job_name(j, instance), 20)}") for j in shown]
+    if len(shown) < len(present):
+        out.append((None, f"and {len(present) - len(shown)} more jobs"))
+    return out
 
 
 def _legend(ax: Axes, schedule: Schedule, instance: Instance | None, most: int) -> None:
     from matplotlib.patches import Patch
 
-    present = np.unique(schedule.job).tolist()
-    shown = present if len(present) <= most else present[: most - 1]
-    handles: list[Artist] = [
-        Patch(facecolor=colour(j % 24), label=f"{j}: {plain_text(short_text(_job_name(j, instance), 20))}")
-        for j in shown
-    ]
-    if len(shown) < len(present):
-        handles.append(Patch(facecolor="none", edgecolor="none", label=f"and {len(present) - len(shown)} more jobs"))
+    handles: list[Artist] = []
+    for job, text in _legend_labels(schedule, instance, most):
+        fill = "none" if job is None else colour(job % 24)
+        handles.append(Patch(facecolor=fill, edgecolor="none", label=plain_text(text)))
     legend_below(ax, handles)

@@ -4,14 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hetopt.analysis.plots.style import MARKERS, axes_for, colour, legend_below, plain_text, quiet, short_text
+from hetopt.analysis.plots.style import (
+    MARKERS,
+    axes_for,
+    colour,
+    legend_below,
+    legend_height,
+    plain_text,
+    quiet,
+    short_text,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from hetopt.analysis.comparison import Comparison
 
-__all__ = ["ratios"]
+__all__ = ["chart_height", "ratios"]
+
+
+def chart_height(comparison: Comparison) -> float:
+    """Inches that suit the numbers of instances and solvers."""
+    labels = [s.label for s in comparison.solvers]
+    return min(0.75 + (0.32 + 0.06 * len(labels)) * max(len(comparison.instances), 2), 22.0) + legend_height(labels)
 
 
 def ratios(comparison: Comparison, ax: Axes | None = None, *, title: str | None = None) -> Axes:
@@ -28,10 +43,10 @@ def ratios(comparison: Comparison, ax: Axes | None = None, *, title: str | None 
     """
     names = [i.name for i in comparison.instances]
     labels = [s.label for s in comparison.solvers]
-    ax = axes_for(ax, 8.0, min(1.9 + (0.3 + 0.06 * len(labels)) * len(names), 18.0))
+    ax = axes_for(ax, 9.0, chart_height(comparison))
     place = {name: n for n, name in enumerate(names)}
     spread = 0.62 / max(len(labels), 1)
-    largest = 1.0
+    smallest = largest = 1.0
     drawn = False
     for n, label in enumerate(labels):
         found = [
@@ -42,21 +57,21 @@ def ratios(comparison: Comparison, ax: Axes | None = None, *, title: str | None 
         if not found:
             continue
         drawn = True
-        largest = max(largest, *(x for x, _ in found))
+        smallest, largest = min(smallest, *(x for x, _ in found)), max(largest, *(x for x, _ in found))
         shift = (n - (len(labels) - 1) / 2) * spread
         ax.plot(
             [x for x, _ in found], [y + shift for _, y in found], linestyle="none", marker=MARKERS[n % len(MARKERS)],
-            color=colour(n % 24), markersize=6, markeredgewidth=0.5, label=plain_text(label), gid="ratios", clip_on=False,
+            color=colour(n % 24), markersize=6, markeredgewidth=0.5, label=plain_text(label), gid=f"ratios-{n}", clip_on=False,
         )  # fmt: skip
     for y in range(len(names)):
         ax.axhspan(y - 0.38, y + 0.38, color="#808080", alpha=0.09, linewidth=0)
     ax.axvline(1.0, color="#808080", linewidth=1.0)
     ax.set_yticks(range(len(names)), [plain_text(short_text(name, 24)) for name in names], fontsize="small")
     ax.set_ylim(len(names) - 0.4, -0.6)
-    if largest > 8:
+    if largest > 8 * smallest:
         ax.set_xscale("log")
-    ax.set_xlim(left=0.98 if largest < 2 else 0.95, right=max(1.02, 1 + (largest - 1) * 1.04))
-    ax.set_xlabel("objective / best lower bound (1: proved optimal)")
+    ax.set_xlim(left=smallest * (0.98 if largest < 2 else 0.95), right=max(1.02, 1 + (largest - 1) * 1.06))
+    ax.set_xlabel("objective / best lower bound (1: proved optimal)", loc="left")
     if title is not None:
         ax.set_title(plain_text(title), loc="left", fontsize="medium")
     quiet(ax, "x")

@@ -11,7 +11,7 @@ Okabe, Ito: Color universal design, how to make figures and presentations that a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from hetopt.core.errors import SolverUnavailableError, UsageError
@@ -24,18 +24,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
-    "HUES",
-    "MARKERS",
-    "axes_for",
-    "colour",
-    "ink_on",
-    "labelled_results",
-    "legend_below",
-    "plain_text",
-    "short_text",
-    "quiet",
-    "schedule_of",
-]
+    "HUES", "MARKERS", "axes_for", "colour", "ink_on", "labelled_results", "legend_below", "legend_columns", "legend_height",
+    "plain_text", "quiet", "schedule_of", "short_text",
+]  # fmt: skip
 
 HUES: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56a5d8", "#c08a00", "#8468c4", "#7a8288")
 MARKERS: Final = "osD^vP*X<>"
@@ -95,15 +86,28 @@ def quiet(ax: Axes, grid: str | None = None) -> None:
         ax.grid(alpha=0.25, linewidth=0.6)
 
 
+def legend_columns(labels: Iterable[str]) -> int:
+    """In how many columns entries of these lengths fit below a chart eight inches wide."""
+    longest = max((len(label) for label in labels), default=1)
+    return max(1, 84 // (longest + 6))
+
+
+def legend_height(labels: Sequence[str]) -> float:
+    """Inches that :func:`legend_below` takes."""
+    return 0.2 + 0.22 * -(-len(labels) // legend_columns(labels))
+
+
 def legend_below(ax: Axes, handles: list[Artist] | None = None) -> None:
     """A legend without a frame, below the axis title, in as many columns as the entries' lengths leave room for."""
+    from matplotlib.transforms import ScaledTranslation
+
     entries = handles if handles is not None else ax.get_legend_handles_labels()[0]
-    longest = max((len(str(h.get_label())) for h in entries), default=1)
+    columns = legend_columns(str(h.get_label()) for h in entries)
     figure = ax.get_figure(root=True)
-    inches = 4.0 if figure is None else figure.get_figheight() * ax.get_position().height
+    below = ax.transAxes if figure is None else ax.transAxes + ScaledTranslation(0, -0.45, figure.dpi_scale_trans)
     ax.legend(
-        handles=entries, loc="upper center", bbox_to_anchor=(0.5, -0.5 / max(inches, 0.5)), frameon=False,
-        fontsize="small", ncols=max(1, min(len(entries), 84 // (longest + 6))), handleheight=1.0,
+        handles=entries, loc="upper left", bbox_to_anchor=(0.0, 0.0), bbox_transform=below, frameon=False,
+        fontsize="small", ncols=max(1, min(len(entries), columns)), handleheight=1.0, borderpad=0.0,
     )  # fmt: skip
 
 

@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING
 
 from hetopt.analysis.metrics import busy_over_time
 from hetopt.analysis.plots.gantt_chart import _unit
-from hetopt.analysis.plots.style import axes_for, colour, legend_below, plain_text, quiet, schedule_of, short_text
+from hetopt.analysis.plots.style import (
+    axes_for,
+    colour,
+    legend_below,
+    legend_height,
+    plain_text,
+    quiet,
+    schedule_of,
+    short_text,
+)
 from hetopt.core.instance import Instance
 from hetopt.core.result import Result
 from hetopt.core.schedule import Schedule
@@ -34,9 +43,9 @@ def utilisation(
         Title; by default none.
     """
     schedule = schedule_of(what, instance)
-    ax = axes_for(ax, 8.0, 3.0)
+    ax = axes_for(ax, 9.0, 2.8 + legend_height([g.name for g in instance.gpu_types]))
     ax.set_ylim(0, 1.05)
-    ax.set_xlabel(_unit(instance))
+    ax.set_xlabel(_unit(instance), loc="left")
     ax.set_ylabel("share of GPUs training")
     if title is not None:
         ax.set_title(plain_text(title), loc="left", fontsize="medium")
@@ -54,7 +63,7 @@ def utilisation(
             color=colour(k % 24),
             linewidth=1.4,
             label=plain_text(short_text(kind.name)),
-            gid="busy",
+            gid=f"busy-{k}",
         )
         ax.fill_between(times, share, step="post", color=colour(k % 24), alpha=0.12, linewidth=0)
     ax.set_xlim(0, int(times[-1]) or 1)

@@ -1,0 +1,177 @@
+"""Reports: complete, self-contained, escaped, and limited in size."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hetopt.analysis.compare import compare
+from hetopt.analysis.comparison import Comparison, ContradictionError
+from hetopt.analysis.report import charts, html_of, render
+from hetopt.analysis.tables import COLUMNS
+from hetopt.core.errors import OutputError
+from hetopt.core.instance import Instance
+from tests.analysis import fakes
+from tests.conftest import make_instance
+
+pytestmark = pytest.mark.filterwarnings("error:.*constrained_layout.*")
+
+VOID = {"meta", "link", "br", "hr", "img", "input"}
+NASTY = "<script>alert('x')</script>&\"'<img src=http://example.com/a.png onerror=alert(1)>"
+
+
+class Page(HTMLParser):
+    """Elements with their attributes and text; complains about unbalanced tags and repeated identifiers."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.stack: list[str] = []
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.text: list[str] = []
+        self.feed(text)
+        assert not self.stack
+        ids = [a["id"] for _, a in self.found if "id" in a]
+        assert len(ids) == len(set(ids))
+
+    def handle_starttag(self, tag: str, attrs: list) -> None:
+        self.found.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.stack.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list) -> None:
+        self.found.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.stack.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if not self.stack or self.stack[-1] not in ("script", "style"):
+            self.text.append(data)
+
+    def of(self, tag: str) -> list[dict[str, str | None]]:
+        return [a for t, a in self.found if t == tag]
+
+
+@pytest.fixture
+def table(two_jobs: Instance) -> Comparison:
+    other = make_instance({"A": 1}, [(2, 1, [(1, [3], [1]), (1, [2], [0])])], name="tight")
+    solvers = [fakes.Ordered(), fakes.Claiming(), fakes.Ordered(reverse=True), fakes.Bounding(), fakes.Broken()]
+    try:
+        return compare([two_jobs, other], solvers)
+    except ContradictionError as error:  # claiming is wrong where the reversed order is better
+        return error.comparison
+
+
+def test_everything_is_in_it(table: Comparison) -> None:
+    page = Page(html_of(table, title="A & B", command="hetopt compare a --solvers b"))
+    text = " ".join(" ".join(page.text).split())
+    assert "A & B" in text and "hetopt compare a --solvers b" in text
+    for row in table.rows:
+        for column in COLUMNS:
+            assert column.cell(row) in text
+    for column in COLUMNS:
+        assert column.meaning in text
+    for summary in table.instances:
+        assert summary.fingerprint[:12] in text and summary.name in text
+    for word in ("OPTIMAL", "EXHAUSTED", "VERIFIED", "Flow time (JCT)", "numpy", "Seed 0"):
+        assert word in text
+    headings = [int(t[1]) for t, _ in page.found if re.fullmatch("h[1-6]", t)]
+    assert headings.count(1) == 1
+    assert all(b - a <= 1 for a, b in pairwise(headings))
+
+
+def test_charts_have_names_and_tooltips(table: Comparison) -> None:
+    text = html_of(table)
+    page = Page(text)
+    drawn = page.of("svg")
+    assert all(a.get("role") == "img" and a.get("aria-label") for a in drawn)
+    # two instances: ratios, then per instance three Gantt charts and the convergence, and flow times where two jobs are
+    assert len(drawn) == 1 + 2 * (3 + 1) + 1
+    assert len(re.findall(r"<title>resnet, round", text)) == 3 * 6
+    assert "resnet, round 0, task 0: V100 · GPU 0, 0 to 4, synchronised at 5" in text
+    assert all(a.get("scope") in ("col", "row") for a in page.of("th"))
+
+
+def test_nothing_is_fetched_from_anywhere(table: Comparison) -> None:
+    page = Page(html_of(table))
+    for tag, attributes in page.found:
+        assert tag not in ("img", "iframe", "object", "embed", "base")
+        for key in ("src", "href", "xlink:href", "action", "data"):
+            value = attributes.get(key)
+            assert value is None or value.startswith("#") or value == "data:,", (tag, attributes)
+        assert "@import" not in str(attributes) and not re.search(r"url\((?!#)", str(attributes.get("style", "")))
+    css = Path(charts.__file__).with_name("templates") / "report.css"
+    assert "url(" not in css.read_text() and "@import" not in css.read_text()
+    (policy,) = [a["content"] for a in page.of("meta") if a.get("http-equiv") == "Content-Security-Policy"]
+    assert policy is not None and "default-src 'none'" in policy
+
+
+def test_names_with_html_are_escaped_everywhere(two_jobs: Instance) -> None:
+    jobs = tuple(j.model_copy(update={"name": f"{NASTY}{n}"}) for n, j in enumerate(two_jobs.jobs))
+    gpus = tuple(g.model_copy(update={"name": f"{g.name}{NASTY}"}) for g in two_jobs.gpu_types)
+    nasty = two_jobs.model_copy(update={"name": NASTY, "jobs": jobs, "gpu_types": gpus})
+    table = compare(nasty, {NASTY: fakes.Ordered(), "b": fakes.Broken()})
+    page = Page(html_of(table, title=NASTY, command=NASTY))
+    assert not page.of("img")
+    assert len(page.of("script")) == 1
+    assert not any(key.startswith("on") for _, a in page.found for key in a)
+    assert " ".join(page.text).count(NASTY) >= 5
+
+
+def test_large_schedules_are_left_out_with_a_word(monkeypatch: pytest.MonkeyPatch, two_jobs: Instance) -> None:
+    table = compare(two_jobs, [fakes.Ordered(), fakes.Ordered(reverse=True)])
+    monkeypatch.setattr(charts, "MOST_BARS", 9)
+    text = html_of(table)
+    assert text.count("left out: 10 bars, and the limit is 9 a chart") == 2 and 'class="mark-bars"' not in text
+    monkeypatch.setattr(charts, "MOST_BARS", 100)
+    made, used = charts.charts_of(table, 0, 15)
+    assert [c.svg is not None for c in made.gantts] == [True, False] and used == 10
+
+
+def test_contradictions_and_interruptions_are_announced(two_jobs: Instance) -> None:
+    with pytest.raises(ContradictionError) as caught:
+        compare(two_jobs, [fakes.Ordered(), fakes.Bounding(value=10**6)])
+    assert "Contradiction." in html_of(caught.value.comparison)
+    table = compare(two_jobs, [fakes.Interrupting(), fakes.Ordered()])
+    assert "1 runs were not started" in html_of(table)
+
+
+def test_a_table_of_failures_only_has_no_ratio_chart(two_jobs: Instance) -> None:
+    page = Page(html_of(compare(two_jobs, [fakes.Broken(), fakes.Absent()])))
+    assert not page.of("svg")
+    assert "pip install gurobipy" in " ".join(page.text)
+
+
+def test_same_comparison_same_bytes(table: Comparison) -> None:
+    assert html_of(table) == html_of(table)
+
+
+def test_style_of_the_user_does_not_leak_in_or_out(table: Comparison) -> None:
+    import matplotlib as mpl
+
+    plain = html_of(table)
+    with mpl.rc_context({"text.color": "red", "axes.facecolor": "black", "font.size": 30}):
+        before = dict(mpl.rcParams)
+        assert html_of(table) == plain
+        assert dict(mpl.rcParams) == before
+
+
+def test_written_in_one_step_or_not_at_all(table: Comparison, tmp_path: Path) -> None:
+    render(table, tmp_path / "deep" / "report.html")
+    assert (tmp_path / "deep" / "report.html").read_text(encoding="utf-8") == html_of(table)
+    assert [p.name for p in (tmp_path / "deep").iterdir()] == ["report.html"]
+    with pytest.raises(OutputError):
+        table.report("/proc/no/such/report.html")
+
+
+def test_size_of_a_report_of_a_hundred_tasks_is_modest() -> None:
+    instance = make_instance({"A": 4, "B": 4}, [(1, 0, [(2, [3, 5], [1, 0])] * 5) for _ in range(10)])
+    assert instance.num_tasks == 100
+    text = html_of(compare(instance, [fakes.Ordered(), fakes.Ordered(reverse=True)]))
+    assert len(text.encode()) < 400_000
+    assert np.char.count(text, "<title>job") == 200
