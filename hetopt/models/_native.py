@@ -153,10 +153,16 @@ def load_cvxpy() -> ModuleType:
         return cvxpy
 
 
-def load_pulp() -> ModuleType:
-    """``pulp``, after everything that it would make crash."""
+def load_pulp(*, alone: bool = False) -> ModuleType:
+    """``pulp``, after everything that it would make crash.
+
+    Parameters
+    ----------
+    alone
+        This process uses nothing but pulp (and HiGHS through it): load it at once.
+    """
     with _lock:
-        if "pulp" not in sys.modules and installed("pulp"):
+        if not alone and "pulp" not in sys.modules and installed("pulp"):
             # a library that is absent or broken cannot crash later either
             for module in ("cvxpy", "ortools.linear_solver.pywraplp", "ortools.sat.python.cp_model"):
                 with contextlib.suppress(SolverUnavailableError):

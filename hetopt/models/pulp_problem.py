@@ -15,13 +15,13 @@ from hetopt.models.writers import CONSTANT
 __all__ = ["to_pulp"]
 
 
-def to_pulp(model: LinearModel) -> Any:
+def to_pulp(model: LinearModel, *, alone: bool = False) -> Any:
     """The model as a ``pulp.LpProblem`` with the same names.
 
     The constant of the objective is the coefficient of a column fixed at 1, because PuLP's writers (and
-    so most of its solvers) drop constants.
+    so most of its solvers) drop constants.  ``alone`` as for ``load_pulp``.
     """
-    pulp = load_pulp()
+    pulp = load_pulp(alone=alone)
     problem = pulp.LpProblem(model.name, pulp.LpMinimize)
     variables = [
         problem.add_variable(

@@ -60,3 +60,17 @@ _add(
     ("highspy",),
 )
 _add("relaxation", "combinatorial", "relaxations.combinatorial:Combinatorial", "critical path, load, preemptive machine")
+_add(
+    "exact",
+    "milp-disjunctive",
+    "exact.milp_disjunctive:MilpDisjunctive",
+    "disjunctive big-M MILP per GPU: the literature's baseline",
+    ("highspy",),
+)
+_add(
+    "exact",
+    "milp-time-indexed",
+    "exact.milp_time_indexed:MilpTimeIndexed",
+    "time-indexed MILP, counts by GPU type and round",
+    ("highspy",),
+)

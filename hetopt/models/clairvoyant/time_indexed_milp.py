@@ -2,7 +2,7 @@ r"""The time-indexed MILP, aggregated by GPU type and round.
 
 GPUs of a type are alike and so are the tasks of a round, so it is enough to count.  Variables, for the starts t in the
 windows of ``windows``: :math:`x_{rkt} \in \{0, 1, \dots\}` tasks of round r that start on type k at tick t;
-:math:`y_{rt} \in \{0, 1\}`, 1 if round r has synchronised by t; Z the makespan.  For the last round of job n let
+:math:`y_{rt} \in \{0, 1\}`, 1 if round r has synchronised by t; counts A, B; Z the makespan.  For the last round of job n let
 :math:`E_n, D_n` be its earliest and latest completion.
 
 .. math::
@@ -11,17 +11,22 @@ windows of ``windows``: :math:`x_{rkt} \in \{0, 1, \dots\}` tasks of round r tha
         \;\bigl[\, - \sum_n w_n r_n \,\bigr] \quad\text{or}\quad Z & (1) \\
     & \sum_{k,t} x_{rkt} = d_r & (2) \\
     & \sum_r \; \sum_{t - p_{rk} < u \le t} x_{rku} \le m_k \quad \forall k, t & (3) \\
-    & \sum_{k} \; \sum_{u + p_{rk} + s_{rk} \le t} x_{rku} \ge d_r \, y_{rt} & (4) \\
-    & \sum_{k} \; \sum_{u \le t} x_{r+1,k,u} \le d_{r+1} \, y_{rt} & (5) \\
-    & y_{r,t} \le y_{r,t+1} & (6) \\
-    & Z \ge D_n - \sum_{t=E_n}^{D_n-1} y_{\mathrm{last}(n), t} & (7)
+    & A_{rt} = A_{r,t-1} + \sum_{k} x_{r,k,\,t - p_{rk} - s_{rk}} & (4) \\
+    & A_{rt} \ge d_r \, y_{rt} & (5) \\
+    & B_{r+1,t} = B_{r+1,t-1} + \sum_k x_{r+1,k,t} & (6) \\
+    & B_{r+1,t} \le d_{r+1} \, y_{rt} & (7) \\
+    & y_{r,t} \le y_{r,t+1} & (8) \\
+    & Z \ge D_n - \sum_{t=E_n}^{D_n-1} y_{\mathrm{last}(n), t} & (9)
 
+A and B count the tasks of a round that have synchronised, and that have started, by t.  They are written as columns,
+not as the sums that they are, because the sums have :math:`O(H^2)` entries; the relaxation is the same.
 (3) suffices: a set of intervals that is nowhere deeper than :math:`m_k` can be coloured with :math:`m_k` GPUs,
 because interval graphs are perfect.  :math:`y_{rt}` is 0 before the earliest and 1 from the latest end of the round on
 and exists only in between.  The completion time of job n is :math:`D_n` less the number of ticks before it at
 which the job was done.
 
-Size: at most :math:`R K H` columns x for windows of length H, the same number of rows (3) to (6) in R and K; the linear
+Size: at most :math:`R K H` columns x for windows of length H, :math:`O((R + K) H)` rows, and an entry of (3) for each tick
+that a task holds its GPU; the linear
 relaxation is strong (it is what the Lagrangian bound reproduces), but the model grows with the time scale.
 ``Exclusions`` of a relaxation drop columns.
 
@@ -57,12 +62,16 @@ SYMBOLS: Final = (
     Symbol("x", (*ROUND, "gpu_type", "start"), "tasks of the round that start on the type at the tick"),
     Symbol("y", (*ROUND, "tick"), "1 if the round has synchronised by the tick"),
     Symbol("Z", (), "makespan, ticks"),
+    Symbol("A", (*ROUND, "tick"), "tasks of the round that have synchronised by the tick"),
+    Symbol("B", (*ROUND, "tick"), "tasks of the round that have started by the tick"),
     Symbol("all", ROUND, "(2)"),
     Symbol("capacity", ("gpu_type", "tick"), "(3)"),
-    Symbol("done", (*ROUND, "tick"), "(4)"),
-    Symbol("next", (*ROUND, "tick"), "(5), the round that waits"),
-    Symbol("stay", (*ROUND, "tick"), "(6)"),
-    Symbol("span", ("job",), "(7)"),
+    Symbol("ended", (*ROUND, "tick"), "(4)"),
+    Symbol("done", (*ROUND, "tick"), "(5)"),
+    Symbol("begun", (*ROUND, "tick"), "(6)"),
+    Symbol("next", (*ROUND, "tick"), "(7), the round that waits"),
+    Symbol("stay", (*ROUND, "tick"), "(8)"),
+    Symbol("span", ("job",), "(9)"),
 )
 
 
@@ -72,9 +81,10 @@ class TimeIndexedMilp:
 
     name: ClassVar[str] = "time-indexed-milp"
 
-    def size(self, windows: Windows) -> int:
-        """Number of columns x, for a look before building."""
-        return int(np.maximum(windows.latest - windows.earliest + 1, 0).sum())
+    def size(self, instance: Instance, windows: Windows) -> int:
+        """Number of entries of (3), the largest part, for a look before building."""
+        starts = np.maximum(windows.latest - windows.earliest + 1, 0)
+        return int((starts * (instance.arrays.processing_time + 4)).sum())
 
     def build(
         self,
@@ -147,6 +157,8 @@ class _Layout:
     tick: NDArray[np.int64]
     x: NDArray[np.int64]
     y: list[dict[int, int]]
+    ended: list[dict[int, int]]
+    begun: list[dict[int, int]]
     makespan: int | None
 
     @classmethod
@@ -193,25 +205,54 @@ class _Layout:
         for r in range(a.num_rounds):
             model.add_row(f"all_{label[r]}", [(c, 1.0) for _, _, c in of_round[r]], scale[r], scale[r])  # (2)
         cls._write_capacity(model, a.gpu_count.tolist(), p, columns)
+        ended: list[dict[int, int]] = [{} for _ in range(a.num_rounds)]
+        started: list[dict[int, int]] = [{} for _ in range(a.num_rounds)]
         for r in range(a.num_rounds):
-            ending = sorted((t + p[r][k] + s[r][k], c) for t, k, c in of_round[r])
+            ends_of = [(t + p[r][k] + s[r][k], c) for t, k, c in of_round[r]]
+            done = ended[r] = cls._write_count(model, "A", label[r], "ended", list(y[r]), ends_of, scale[r])  # (4)
             for t, column in y[r].items():
-                terms = [(c, 1.0) for end, c in ending if end <= t]
-                model.add_row(f"done_{label[r]}_{t}", [*terms, (column, -float(scale[r]))], 0)  # (4)
+                model.add_row(f"done_{label[r]}_{t}", [(done[t], 1.0), (column, -float(scale[r]))], 0)  # (5)
                 if t + 1 in y[r]:
-                    model.add_row(f"stay_{label[r]}_{t}", [(y[r][t + 1], 1.0), (column, -1.0)], 0)  # (6)
+                    model.add_row(f"stay_{label[r]}_{t}", [(y[r][t + 1], 1.0), (column, -1.0)], 0)  # (8)
             if r == last[job[r]]:
                 continue
-            starting = sorted((t, c) for t, _, c in of_round[r + 1])
-            for t, column in y[r].items():
-                terms = [(c, -1.0) for start, c in starting if start <= t]
-                if terms:
-                    model.add_row(f"next_{label[r + 1]}_{t}", [*terms, (column, float(scale[r + 1]))], 0)  # (5)
+            begun = [(t, c) for t, _, c in of_round[r + 1]]
+            ticks_of = [t for t in y[r] if t >= min(begun, default=(0, 0))[0]]
+            count = started[r + 1] = cls._write_count(
+                model, "B", label[r + 1], "begun", ticks_of, begun, scale[r + 1]
+            )  # (6)
+            for t in ticks_of:
+                terms = [(count[t], -1.0), (y[r][t], float(scale[r + 1]))]
+                model.add_row(f"next_{label[r + 1]}_{t}", terms, 0)  # (7)
         if makespan is not None:
             for n, r in enumerate(last):
-                model.add_row(f"span_{n}", [(makespan, 1.0), *((c, 1.0) for c in y[r].values())], ends[n])  # (7)
+                model.add_row(f"span_{n}", [(makespan, 1.0), *((c, 1.0) for c in y[r].values())], ends[n])  # (9)
         table = np.array(columns, dtype=np.int64).reshape(-1, 4)
-        return cls(table[:, 0], table[:, 1], table[:, 2], table[:, 3], y, makespan)
+        return cls(table[:, 0], table[:, 1], table[:, 2], table[:, 3], y, ended, started, makespan)
+
+    @staticmethod
+    def _write_count(
+        model: LinearWriter,
+        symbol: str,
+        label: str,
+        row: str,
+        ticks: list[int],
+        events: list[tuple[int, int]],
+        most: int,
+    ) -> dict[int, int]:
+        """Columns that count the tasks with an event (tick, column x) up to each of the consecutive ``ticks``."""
+        events = sorted(events)
+        at, previous = 0, None
+        out: dict[int, int] = {}
+        for t in ticks:
+            out[t] = model.add_variable(f"{symbol}_{label}_{t}", 0, most)
+            terms = [(out[t], 1.0)] if previous is None else [(out[t], 1.0), (previous, -1.0)]
+            while at < len(events) and events[at][0] <= t:
+                terms.append((events[at][1], -1.0))
+                at += 1
+            model.add_row(f"{row}_{label}_{t}", terms, 0, 0)
+            previous = out[t]
+        return out
 
     @staticmethod
     def _write_capacity(
@@ -251,6 +292,11 @@ class _Layout:
         for r, ticks in enumerate(self.y):
             for t, column in ticks.items():
                 values[column] = float(t >= ends[r])
+        for columns, times in ((self.ended, schedule.sync_end), (self.begun, schedule.start)):
+            for r, counted in enumerate(columns):
+                when = times[rounds == r] if counted else times[:0]
+                for t, column in counted.items():
+                    values[column] = float((when <= t).sum())
         if self.makespan is not None:
             values[self.makespan] = ends.max()
         return values
