@@ -168,17 +168,20 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--dry-run", action="store_true", help="run and report, write nothing")
     options = parser.parse_args(arguments)
     try:
-        index = improved_index(
-            Index.load(INDEX_FILE),
-            options.names,
-            options.solver,
-            limits=Limits(time=options.time_limit, threads=options.threads),
-            seed=options.seed,
-            folder=None if options.dry_run else FOLDER,
-            report=_say,
-        )
-        if not options.dry_run:
-            write_all(refreshed(index), TABLES)
+        index = Index.load(INDEX_FILE)
+        for entry in _pick(index, options.names):  # written after each, so that an interrupted run keeps what it found
+            index = improved_index(
+                index,
+                [entry.name],
+                options.solver,
+                limits=Limits(time=options.time_limit, threads=options.threads),
+                seed=options.seed,
+                folder=None if options.dry_run else FOLDER,
+                report=_say,
+            )
+            if not options.dry_run:
+                index = refreshed(index)
+                write_all(index, TABLES)
     except HetoptError as error:
         sys.stderr.write(f"{error}\n")
         return int(error.exit_code)

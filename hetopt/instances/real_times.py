@@ -101,17 +101,34 @@ def _time_faults(jobs: Sequence[RealJob], num_types: int) -> Iterator[Fault]:
                         )
 
 
+def _pairs(jobs: Sequence[RealJob]) -> set[tuple[Fraction, Fraction]]:
+    """Each processing time (> 0) with its sync time, in seconds."""
+    out = set()
+    for job in jobs:
+        for part in job.rounds:
+            syncs = part.sync_seconds or [0] * len(part.processing_seconds)
+            for p, s in zip(part.processing_seconds, syncs, strict=True):
+                if time := exact(p):
+                    out.add((time, exact(s) or Fraction(0)))
+    return out
+
+
 def _automatic_tick(jobs: Sequence[RealJob], weights: Sequence[int], tolerance: Fraction) -> Fraction:
-    times = sorted({t for job in jobs for part in job.rounds for v in part.processing_seconds if (t := exact(v))})
-    if not times:
+    pairs = _pairs(jobs)
+    if not pairs:
         return Fraction(1)
+
+    def excess(time: Fraction, tick: Fraction) -> Fraction:
+        return -(-time // tick) * tick - time
+
     coarser: list[Fraction] = []
     tick = Fraction(1)
-    for tick in nice_ticks_down(times[0]):
-        if all(-(-t // tick) * tick - t <= tolerance * t for t in times):
+    for tick in nice_ticks_down(min(p for p, _ in pairs)):
+        if all(excess(p, tick) <= tolerance * p and excess(s, tick) <= tolerance * (p + s) for p, s in pairs):
             break
         coarser.append(tick)
-    while _total(jobs, weights, tick) >= MAX_EXACT and tick < 10 * times[-1]:
+    longest = max(p for p, _ in pairs)
+    while _total(jobs, weights, tick) >= MAX_EXACT and tick < 10 * longest:
         tick = coarser.pop() if coarser else next(nice_ticks_down(tick * 3))
     return tick
 
@@ -146,7 +163,8 @@ def from_real_times(
         Jobs with times in seconds.
     tick_seconds
         Length of a tick.  ``None``: the longest of 1, 2, 5 x 10^k seconds that rounds no processing
-        time up by more than ``tolerance`` (relative); if the sum of the weights x the horizon would
+        time up by more than ``tolerance`` (relative), and no sync time by more than that part of the
+        task's whole time; if the sum of the weights x the horizon would
         then reach 2^53, the finest such number with which it does not (the report shows the error).
     tolerance
         Relative rounding error allowed to the automatic tick and to weights that no factor makes whole.

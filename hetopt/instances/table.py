@@ -224,7 +224,7 @@ def load_table(
     rounds, sync
         For rows that do not say.
     tick_seconds
-        Length of a tick in seconds; ``None``: chosen so that no time is rounded up by more than 0.1 %.
+        Length of a tick in seconds; ``None``: chosen as by ``from_real_times``.
     name
         Name of the instance; the file's by default.
 

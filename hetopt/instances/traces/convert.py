@@ -67,7 +67,7 @@ def workload_to_instance(
     rounds
         Training rounds per job, R.
     tick_seconds
-        Length of a tick in seconds; ``None``: chosen so that no time is rounded up by more than 0.1 %.
+        Length of a tick in seconds; ``None``: chosen as by ``from_real_times``.
     sync
         Share of a round's time that is synchronisation, 0 <= F < 1.
     strict
