@@ -49,9 +49,22 @@ _add(
 )
 _add("exact", "cpsat", "exact.cpsat:CpSat", "CP-SAT, an interval per task and GPU type", ("ortools",))
 _add("exact", "cpsat-per-gpu", "exact.cpsat_per_gpu:CpSatPerGpu", "CP-SAT, an interval per task and GPU", ("ortools",))
-_add("heuristic", "hare", "heuristics.hare:Hare", "LP midpoint order on the earliest available GPU (Hare)")
-_add("heuristic", "hare-eft", "heuristics.hare:HareEft", "LP midpoint orders by earliest finish with a waste penalty; best of several")
-_add("heuristic", "local-search", "heuristics.local_search:LocalSearch", "annealing over list orders, allowed types and waste penalty; anytime")
+_add(
+    "heuristic", "hare", "heuristics.hare:Hare", "LP midpoint order on the earliest available GPU (Hare)", ("highspy",)
+)
+_add(
+    "heuristic",
+    "hare-eft",
+    "heuristics.hare:HareEft",
+    "LP midpoint orders by earliest finish with a waste penalty; best of several",
+    ("highspy",),
+)
+_add(
+    "heuristic",
+    "local-search",
+    "heuristics.local_search:LocalSearch",
+    "annealing over list orders, allowed types and waste penalty; anytime",
+)
 _add(
     "relaxation",
     "midpoint-lp-strong",
@@ -59,7 +72,9 @@ _add(
     "the midpoint LP with round lengths, capacities, heads and prices of GPU types",
     ("highspy",),
 )
-_add("relaxation", "combinatorial", "relaxations.combinatorial:Combinatorial", "critical path, load, preemptive machine")
+_add(
+    "relaxation", "combinatorial", "relaxations.combinatorial:Combinatorial", "critical path, load, preemptive machine"
+)
 _add(
     "exact",
     "milp-disjunctive",
@@ -74,3 +89,4 @@ _add(
     "time-indexed MILP, counts by GPU type and round",
     ("highspy",),
 )
+_add("exact", "auto", "exact.auto:Auto", "portfolio: search, certified bound, pruning, CP-SAT; needs no licence")
