@@ -66,7 +66,7 @@ SYMBOLS: Final = (
     Symbol("B", (*ROUND, "tick"), "tasks of the round that have started by the tick"),
     Symbol("all", ROUND, "(2)"),
     Symbol("capacity", ("gpu_type", "tick"), "(3)"),
-    Symbol("ended", (*ROUND, "tick"), "(4)"),
+    Symbol("reached", (*ROUND, "tick"), "(4)"),
     Symbol("done", (*ROUND, "tick"), "(5)"),
     Symbol("begun", (*ROUND, "tick"), "(6)"),
     Symbol("next", (*ROUND, "tick"), "(7), the round that waits"),
@@ -209,7 +209,7 @@ class _Layout:
         started: list[dict[int, int]] = [{} for _ in range(a.num_rounds)]
         for r in range(a.num_rounds):
             ends_of = [(t + p[r][k] + s[r][k], c) for t, k, c in of_round[r]]
-            done = ended[r] = cls._write_count(model, "A", label[r], "ended", list(y[r]), ends_of, scale[r])  # (4)
+            done = ended[r] = cls._write_count(model, "A", label[r], "reached", list(y[r]), ends_of, scale[r])  # (4)
             for t, column in y[r].items():
                 model.add_row(f"done_{label[r]}_{t}", [(done[t], 1.0), (column, -float(scale[r]))], 0)  # (5)
                 if t + 1 in y[r]:
