@@ -3,7 +3,7 @@
 Each solver runs on each instance, warm-started from the best schedule stored; bounds known are not passed
 on, so that what comes back is independent of them.  A schedule that is better (or as good, where no witness is stored yet) becomes the witness of the
 upper bound, after the independent checker has seen it; a better lower bound is stored as the solver's
-word, or with its certificate where the solver gave one.  A lower bound above a known upper bound is an
+word, or with its certificate where the solver gave one and the exact checker accepts it.  A lower bound above a known upper bound is an
 error: one of the two is wrong, and nothing is written.
 """
 
@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from hetopt.analysis.certify import trusted
 from hetopt.core.certificate import Certificate
 from hetopt.core.errors import HetoptError, UsageError, VerificationError
 from hetopt.core.feasibility import violations
@@ -86,7 +87,7 @@ def improve(entry: Entry, instance: Instance, result: Result) -> Finding:
             raise VerificationError(
                 f"{entry.name}: a lower bound of {bound} ({result.solver}) exceeds the upper bound {best.value}"
             )
-        certificate = result.certificate
+        certificate = _checked(entry, instance, result)
         trust = "solver" if certificate is None else "certificate"
         better = lower is None or bound > lower.value
         firmer = lower is not None and bound == lower.value and _RANKS.index(trust) > _RANKS.index(lower.trust)
@@ -98,6 +99,16 @@ def improve(entry: Entry, instance: Instance, result: Result) -> Finding:
                 file=None if certificate is None else f"certificates/{entry.name}.json",
             )
     return Finding(changes, schedule, certificate if "lower" in changes else None)
+
+
+def _checked(entry: Entry, instance: Instance, result: Result) -> Certificate | None:
+    """The result's certificate, seen by the exact checker; ``None`` where there is none."""
+    if result.exact_bound is None or result.certificate is None:
+        return None
+    _, reasons = trusted(instance, result.exact_bound, _OBJECTIVE)
+    if reasons:
+        raise VerificationError(f"{entry.name}: {result.solver}: the certificate is refused: {'; '.join(reasons)}")
+    return result.certificate
 
 
 def _pick(index: Index, names: Sequence[str]) -> list[Entry]:

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import pytest
 
+from hetopt.analysis.certify import check_certificate
 from hetopt.analysis.library_bounds import improve, improved_index, main
 from hetopt.core.certificate import Bound, Certificate
 from hetopt.core.errors import UsageError, VerificationError
@@ -14,6 +15,8 @@ from hetopt.core.result import Result
 from hetopt.core.solver import Limits
 from hetopt.core.status import Objective, Status, StopReason, Trust
 from hetopt.instances import library
+from hetopt.instances.library.index import FOLDER
+from hetopt.solvers.run import run
 
 NAME = "hand-two-types"
 
@@ -53,12 +56,25 @@ def test_nothing_new_changes_nothing():
 
 def test_a_published_value_gets_its_witness_and_a_certificate_replaces_a_word():
     known = library.entry(NAME).upper.model_copy(update={"trust": "published", "file": None})
-    certificate = Certificate("fake", Fraction(26), library.load(NAME).fingerprint, {})
+    proved = run("time-indexed-lagrangian", library.load(NAME)).certificate
     found = improve(
-        entry(lower=known, upper=known), library.load(NAME), result(library.witness(NAME), 26, 26, certificate)
+        entry(lower=known, upper=known), library.load(NAME), result(library.witness(NAME), 26, proved.bound, proved)
     )
     assert found.changes["upper"].file == f"schedules/{NAME}.json"
-    assert found.changes["lower"].trust == "certificate" and found.certificate is certificate
+    assert found.changes["lower"].trust == "certificate" and found.certificate is proved
+
+
+def test_a_certificate_is_kept_only_if_the_checker_accepts_it():
+    fake = Certificate("midpoint-lp", Fraction(26), library.load(NAME).fingerprint, {"split": []})
+    with pytest.raises(VerificationError, match="the certificate is refused"):
+        improve(entry(lower=None), library.load(NAME), result(None, None, 26, fake))
+
+
+def test_every_stored_certificate_is_accepted():
+    for e in library.index().instances:
+        if e.lower is not None and e.lower.file is not None:
+            verdict = check_certificate(library.load(e.name), Certificate.load(FOLDER / e.lower.file))
+            assert verdict.valid, (e.name, verdict.reasons)
 
 
 def test_contradictions_are_errors():

@@ -19,7 +19,7 @@ from hetopt.instances import library
 from hetopt.instances.library.__main__ import TABLES, main
 from hetopt.instances.library.index import FOLDER, INDEX_FILE, Index, Known
 from hetopt.instances.library.published import RATES, TYPES, published_instances
-from hetopt.instances.library.refresh import as_csv, as_markdown, measured, refreshed, stored_instances
+from hetopt.instances.library.refresh import added, as_csv, as_markdown, measured, refreshed, stored_instances
 from tests.oracle import optimum
 
 ENTRIES = library.index().instances
@@ -87,6 +87,11 @@ def test_no_stray_evidence():
         for kind in ("schedules", "certificates")
         for path in (FOLDER / kind).glob("*")
     }
+    used |= {
+        f"certificates/{name}.json"
+        for name in library.names("theory")
+        if (FOLDER / "certificates" / f"{name}.json").exists()
+    }
     assert stored == used
 
 
@@ -117,10 +122,10 @@ def test_theory_facts_are_exact():
     for name in library.names("theory"):
         e = library.entry(name)
         p, _, q = str(e.facts["midpoint_lp"]).partition("/")
-        assert int(p) <= e.optimum * int(q or 1)
-        assert e.facts["hare"] >= e.optimum
+        assert int(p) <= e.upper.value * int(q or 1)
+        assert e.facts["hare"] >= e.upper.value
         if "counterexample" in e.tags:
-            assert e.facts["hare"] > 3 * e.optimum
+            assert e.facts["hare"] > 3 * e.upper.value
 
 
 def test_names_by_pattern_and_tag():
@@ -163,6 +168,18 @@ def test_an_index_with_contradicting_bounds_is_refused():
     with pytest.raises(InputError, match="names are unique"):
         Index.from_dict(raw)
     assert Known(value=1, trust="solver", source="x").file is None
+
+
+def test_entries_are_added_and_replaced(tmp_path, monkeypatch):
+    from hetopt.instances.library import index as index_module
+
+    monkeypatch.setattr(index_module, "FOLDER", tmp_path)
+    instance = library.load("T08").model_copy(update={"name": "new"})
+    grown = added(library.index(), instance, title="New", origin="a test", tags=("x",))
+    assert [e.name for e in grown.instances] == [*NAMES, "new"]
+    assert grown.instances[-1].tasks == instance.num_tasks and Instance.load(tmp_path / "new.json") == instance
+    again = added(grown, instance, title="Newer", origin="a test")
+    assert [e.name for e in again.instances] == [*NAMES, "new"] and again.instances[-1].title == "Newer"
 
 
 def test_command_lists_the_index(capsys):

@@ -13,7 +13,17 @@ from hetopt.core.instance import Instance
 from hetopt.instances.library.index import FOLDER, INDEX_FILE, Entry, Index, Known
 from hetopt.instances.library.published import published_instances
 
-__all__ = ["as_csv", "as_markdown", "refreshed", "save_published", "stored_instances", "updated", "write_all"]
+__all__ = [
+    "added",
+    "as_csv",
+    "as_markdown",
+    "measured",
+    "refreshed",
+    "save_published",
+    "stored_instances",
+    "updated",
+    "write_all",
+]
 
 COLUMNS: Final = ("name", "jobs", "rounds", "tasks", "gpus", "types", "lower", "upper", "optimum", "sources", "tags")
 
@@ -46,6 +56,17 @@ def updated(index: Index, changes: Mapping[str, Mapping[str, Known | None]]) -> 
     return Index(
         instances=tuple(e.model_copy(update=dict(changes[e.name])) if e.name in changes else e for e in index.instances)
     )
+
+
+def added(index: Index, instance: Instance, **about: Any) -> Index:
+    """The index with an entry for ``instance`` (an old one of its name is replaced), whose file is written.
+
+    ``about`` holds the other fields of the entry: ``title``, ``origin``, ``tags``, ``note``, ``lower``, ``upper``, ``facts``.
+    """
+    entry = Entry(name=instance.name, **about, **measured(instance))
+    instance.save(entry.path)
+    known = {e.name: e for e in index.instances}
+    return Index(instances=tuple({**known, entry.name: entry}.values()))
 
 
 def save_published() -> None:

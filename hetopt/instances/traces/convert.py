@@ -121,7 +121,13 @@ def workload_to_instance(
 def refuse_dropped(dropped: Iterable[Dropped], source: str) -> None:
     """In strict mode every row that would be dropped is a fault."""
     faults = [
-        Fault(d.where, "", f"{d.reason}: {d.detail}", "correct the row, ask for other types, or read leniently", source)
+        Fault(
+            d.where,
+            "",
+            f"{d.reason}: {d.detail}",
+            "correct the row, ask for other types, or leave such rows out (strict=False, --lenient)",
+            source,
+        )
         for d in dropped
     ]
     if faults:
