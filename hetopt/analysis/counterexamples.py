@@ -39,7 +39,7 @@ class Row:
     lp, listed, scheduled
         Expected exact LP optimum, list value and value of a feasible schedule; None: not stated.
     ratio
-        A ratio that list / schedule has to reach (rounded down).
+        What list / schedule is said to reach, as text (its digits count).
     optimum
         The optimum where a solver has proved it (its word: see ``optimum_by``).
     scale
@@ -52,7 +52,7 @@ class Row:
     section: str
     gpus: int
     jobs: tuple[JobData, ...]
-    ratio: Fraction
+    ratio: str
     lp: Fraction | None = None
     listed: Fraction | None = None
     scheduled: Fraction | None = None
@@ -65,6 +65,12 @@ class Row:
     def problem(self) -> TaskProblem:
         """The tasks, slowed down where alpha > 1."""
         return slowed(plain(self.gpus, self.jobs), self.alpha)
+
+    @property
+    def least_ratio(self) -> Fraction:
+        """The stated ratio less half a unit of its last digit."""
+        digits = len(self.ratio.partition(".")[2])
+        return Fraction(self.ratio) - Fraction(1, 2 * 10**digits)
 
     @property
     def in_library(self) -> bool:
@@ -166,7 +172,7 @@ _CP = "CP-SAT's word"
 def _rows() -> tuple[Row, ...]:
     f = Fraction
     rows = [
-        Row(name, "6.1", m, three_jobs(m, *data), f(ratio), f(lp), f(listed), f(best), optimum=best, optimum_by=_CP)
+        Row(name, "6.1", m, three_jobs(m, *data), ratio, f(lp), f(listed), f(best), optimum=best, optimum_by=_CP)
         for name, m, data, lp, listed, best, ratio in (
             (
                 "three-jobs-m3",
@@ -192,14 +198,14 @@ def _rows() -> tuple[Row, ...]:
             (1, 0, ((6, 3495),)),
             *((1, 2033, ((1, 1),)) for _ in range(count)),
         )
-        rows.append(Row(f"unweighted-m6-{count}", "6.1", 6, jobs, f(ratio), None, f(listed), f(best)))
+        rows.append(Row(f"unweighted-m6-{count}", "6.1", 6, jobs, ratio, None, f(listed), f(best)))
     rows += [
         Row(
             f"many-heads-m{m}",
             "6.2",
             m,
             many_heads(m, _blockers(m, at), heads, first, b, late),
-            f(ratio),
+            ratio,
             f(lp),
             f(listed),
             f(best),
@@ -235,14 +241,14 @@ def _rows() -> tuple[Row, ...]:
     ]
     heads = tuple((10, 0, ((1, p), (7, 1))) for p in (250, 505, 1014, 2032))
     z = (10**5, 0, (*((1, f(407, 4)) for _ in range(20)), (1, 1)))
-    rows.append(Row("heads-alone-m8", "6.2", 8, (*heads, (1, 0, ((8, 2837),)), z), f("3.26047"), scale=4))
+    rows.append(Row("heads-alone-m8", "6.2", 8, (*heads, (1, 0, ((8, 2837),)), z), "3.26047", scale=4))
     rows.append(
         Row(
             "tight-m1-two-jobs",
             "6.3",
             1,
             ((1, 0, ((1, 2000),)), (10**5, 1000, ((1, 1), (1, 1)))),
-            f("2.99595"),
+            "2.99595",
             f(100202001),
             f(300203001),
             f(100203002),
@@ -256,7 +262,7 @@ def _rows() -> tuple[Row, ...]:
             "6.3",
             2,
             equal_rounds(2, 1000, 2002, 1003),
-            f(ratio),
+            ratio,
             f("401648093/4"),
             f(listed),
             f(best),
@@ -277,7 +283,7 @@ def _rows() -> tuple[Row, ...]:
         (10**5, 1556, ((1, 1),)),
     )
     rows.append(
-        Row("slowed-m4", "6.4", 4, v, f("3.25091"), f("14046791949781/90208"), f("10124475753/20"), None, f(21, 20))
+        Row("slowed-m4", "6.4", 4, v, "3.25091", f("14046791949781/90208"), f("10124475753/20"), None, f(21, 20))
     )
     rows += [
         Row(
@@ -285,7 +291,7 @@ def _rows() -> tuple[Row, ...]:
             "6.4",
             m,
             many_heads(m, y, heads_, first, b, late),
-            f(ratio),
+            ratio,
             None if lp is None else f(lp),
             None if listed is None else f(listed),
             None,
