@@ -179,10 +179,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--dry-run", action="store_true", help="run and report, write nothing")
     options = parser.parse_args(arguments)
     try:
-        index = Index.load(INDEX_FILE)
-        for entry in _pick(index, options.names):  # written after each, so that an interrupted run keeps what it found
+        for entry in _pick(Index.load(INDEX_FILE), options.names):
+            # read and written for each, so that an interrupted run keeps what it found
             index = improved_index(
-                index,
+                Index.load(INDEX_FILE),
                 [entry.name],
                 options.solver,
                 limits=Limits(time=options.time_limit, threads=options.threads),
@@ -191,8 +191,7 @@ def main(arguments: list[str] | None = None) -> int:
                 report=_say,
             )
             if not options.dry_run:
-                index = refreshed(index)
-                write_all(index, TABLES)
+                write_all(refreshed(index), TABLES)
     except HetoptError as error:
         sys.stderr.write(f"{error}\n")
         return int(error.exit_code)

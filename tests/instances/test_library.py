@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import sys
 from pathlib import Path
 
 import pytest
@@ -171,11 +172,9 @@ def test_an_index_with_contradicting_bounds_is_refused():
 
 
 def test_entries_are_added_and_replaced(tmp_path, monkeypatch):
-    from hetopt.instances.library import index as index_module
-
-    monkeypatch.setattr(index_module, "FOLDER", tmp_path)
+    monkeypatch.setattr(sys.modules["hetopt.instances.library.index"], "FOLDER", tmp_path)
     instance = library.load("T08").model_copy(update={"name": "new"})
-    grown = added(library.index(), instance, title="New", origin="a test", tags=("x",))
+    grown = added(Index.load(INDEX_FILE), instance, title="New", origin="a test", tags=("x",))
     assert [e.name for e in grown.instances] == [*NAMES, "new"]
     assert grown.instances[-1].tasks == instance.num_tasks and Instance.load(tmp_path / "new.json") == instance
     again = added(grown, instance, title="Newer", origin="a test")
