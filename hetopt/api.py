@@ -99,7 +99,8 @@ def parse_gpus(gpus: Mapping[str, int] | str) -> dict[str, int]:
         raise UsageError(f"gpus: found {type(gpus).__name__}; write a mapping or text like V100=2,T4=2")
     pairs: Iterable[tuple[Any, Any]]
     if isinstance(gpus, str):
-        pairs = [(name.strip(), count.strip()) for name, _, count in (p.rpartition("=") for p in gpus.split(","))]
+        halves = [part.rpartition("=") for part in gpus.split(",")]
+        pairs = [(name.strip(), count.strip()) for name, _, count in halves]
     else:
         pairs = gpus.items()
     out: dict[str, int] = {}
@@ -108,7 +109,7 @@ def parse_gpus(gpus: Mapping[str, int] | str) -> dict[str, int]:
         if isinstance(count, str) and count.isascii() and count.isdigit() and len(count) < 10:
             count = int(count)
         if not isinstance(name, str) or not name:
-            faults.append(f"gpus: {gpus!r} has an entry without a name; write TYPE=COUNT,TYPE=COUNT")
+            faults.append(f"gpus: found {count!r} alone; write TYPE=COUNT,TYPE=COUNT")
         elif name in out:
             faults.append(f"gpus: the type {name!r} stands twice; add up its counts")
         elif isinstance(count, bool) or not isinstance(count, int) or count < 1:

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator
 
 from hetopt.core.documents import Document, Part
+from hetopt.core.errors import SolverUnavailableError
 from hetopt.core.registry import Entry
 from hetopt.solvers.catalogue import SOLVERS
 
@@ -90,9 +91,9 @@ def _info(entry: Entry) -> SolverInfo:
     else:
         try:
             solver = entry.load()
-        except Exception as error:  # a plug-in may fail in any way, and must not take the others with it
-            problem = f"cannot be loaded: {type(error).__name__}: {' '.join(str(error).split())}"
-    get = entry.install or f"pip install {' '.join(absent)}" if absent else None
+        except SolverUnavailableError as error:  # a plug-in that fails
+            problem = str(error)
+    get = (entry.install or f"pip install {' '.join(absent)}") if absent else None
     return SolverInfo(
         name=entry.name,
         kind=str(getattr(solver, "kind", entry.kind)),

@@ -60,6 +60,10 @@ SCHEMAS: Final[dict[str, SchemaEntry]] = {
     "verification": SchemaEntry(
         "hetopt.analysis.certify.verification:Verification", "whether a document holds", exact_or_null=("bound",)
     ),
+    "bounds": SchemaEntry(
+        "hetopt.analysis.bounds:Bounds", "lower bounds side by side", rows=(("bounds", "certificate", "certificate"),)
+    ),
+    "check": SchemaEntry("hetopt.analysis.bound_check:BoundCheck", "the steps of the approximation bound"),
     "solvers": SchemaEntry("hetopt.analysis.inventory:SolversDocument", "the inventory of solvers"),
 }
 

@@ -19,12 +19,14 @@ LOGGER = logging.getLogger("hetopt")
 
 
 def settings_of(pairs: list[str] | None, path: str | None, solvers: list[str]) -> dict[str, dict[str, Any]]:
-    """Parameters by solver, from ``[solver]`` tables of a file and ``solver.key=value`` pairs.
+    """Parameters by solver, from ``[solver]`` tables of a file and ``[solver.]key=value`` pairs.
+
+    A pair without a solver's name goes to every compared solver that has the parameter.
 
     Raises
     ------
     UsageError
-        A pair without a solver's name, or a solver that is not compared.
+        A parameter that no compared solver has, or a solver that is not compared.
     """
     from hetopt.core.errors import UsageError
 
@@ -35,16 +37,34 @@ def settings_of(pairs: list[str] | None, path: str | None, solvers: list[str]) -
                 raise UsageError(f"--params {path}: {solver!r} is no table; write [{solver}] above its parameters")
             out[solver] = dict(values)
     for pair in pairs or ():
-        solver, dot, rest = pair.partition(".")
-        if not dot or "=" in solver:
-            raise UsageError(f"--param {pair!r}: name the solver first, for example --param cpsat.{pair}")
-        out.setdefault(solver, {}).update(params_of([rest], None))
+        key, sign, value = pair.partition("=")
+        solver, dot, name = key.rpartition(".")
+        (parameter, read), *_ = params_of([f"{name}{sign}{value}"], None).items()
+        takers = [solver] if dot else [s for s in solvers if parameter in parameters_of(s)]
+        if not takers:
+            raise UsageError(f"--param {pair!r}: none of {', '.join(solvers)} has a parameter {parameter!r}")
+        for taker in takers:
+            out.setdefault(taker, {})[parameter] = read
     for solver in out:
         if solver not in solvers:
             raise UsageError(
                 f"parameters are given for {solver!r}, which is not compared; compared: {', '.join(solvers)}"
             )
     return out
+
+
+def parameters_of(solver: str) -> tuple[str, ...]:
+    """Names of a solver's parameters; none where it cannot be loaded here."""
+    import dataclasses
+
+    from hetopt.core.errors import SolverUnavailableError
+    from hetopt.solvers.catalogue import SOLVERS
+
+    try:
+        made = SOLVERS.load(solver)
+    except SolverUnavailableError:
+        return ()
+    return tuple(field.name for field in dataclasses.fields(made)) if dataclasses.is_dataclass(made) else ()
 
 
 class CompareProgress:

@@ -7,6 +7,7 @@ import errno
 import os
 import sys
 import traceback
+import warnings
 from collections.abc import Sequence
 from typing import Annotated, Any, Final
 
@@ -90,12 +91,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     ``HETOPT_TRACEBACK=1`` shows tracebacks all the same.
     """
     show = os.environ.get("HETOPT_TRACEBACK", "") not in ("", "0")
-    args = list(sys.argv[1:] if argv is None else argv)
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        return _run(list(sys.argv[1:] if argv is None else argv), show)
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    _say(f"hetopt: warning: {' '.join(str(message).split())}")
+
+
+def _run(args: list[str], show: bool) -> int:
     try:
         code = command()(args=args, prog_name="hetopt", standalone_mode=False)
         with contextlib.suppress(ValueError):
             sys.stdout.flush()
-        return int(code) if isinstance(code, int) else 0
+        return int(code) if isinstance(code, int) else int(ExitCode.DONE)
     except _TyperError as error:
         if type(error).__name__ == "NoArgsIsHelpError":
             _say(error.format_message())
@@ -140,8 +150,11 @@ def _internal(error: Exception, show: bool) -> int:
 def command() -> Any:
     """The whole application as a callable command, its modules imported."""
     from hetopt.cli import (
+        bound,
+        check,
         compare,
         convert,
+        export,
         generate,
         plot,
         schema,
@@ -151,6 +164,7 @@ def command() -> Any:
     )
 
     if not app.registered_commands:
-        for module in (generate, convert, solve, verify, compare, plot, solvers, schema):
+        modules = (generate, convert, solve, bound, check, verify, compare, plot, export, solvers, schema)
+        for module in modules:
             module.register(app)
     return typer.main.get_command(app)

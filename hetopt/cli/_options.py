@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -17,9 +18,37 @@ if TYPE_CHECKING:
 OBJECTIVES: Final = ("total-weighted-completion", "total-weighted-flow", "makespan")
 
 
-def _finite(value: float | None) -> float | None:
-    if value is not None and not (math.isfinite(value) and value >= 0):
-        raise typer.BadParameter(f"{value} is not a finite number of seconds >= 0; leave the option out for no limit")
+def seconds(text: str) -> float:
+    """A finite number of seconds >= 0 (parsers are given defaults as well, hence ``str``)."""
+    text = str(text)
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value >= 0):
+        raise typer.BadParameter(f"{text!r} is not a finite number of seconds >= 0; leave the option out for no limit")
+    return value
+
+
+def whole(text: str) -> int:
+    """A whole number."""
+    text = str(text)
+    if not re.fullmatch(r"[+-]?[0-9]{1,30}", text, re.ASCII):
+        raise typer.BadParameter(f"{text!r} is not a whole number")
+    return int(text)
+
+
+def count(text: str) -> int:
+    """A whole number >= 1."""
+    if (value := whole(text)) < 1:
+        raise typer.BadParameter(f"{text!r} is less than 1")
+    return value
+
+
+def natural(text: str) -> int:
+    """A whole number >= 0."""
+    if (value := whole(text)) < 0:
+        raise typer.BadParameter(f"{text!r} is less than 0")
     return value
 
 
@@ -40,15 +69,15 @@ OutputOption = Annotated[
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Print one document on standard output and nothing else there.")
 ]
-SeedOption = Annotated[int, typer.Option("--seed", help="Seed of every random choice.")]
-ThreadsOption = Annotated[int, typer.Option("--threads", min=1, max=1024, help="Threads of the solver.")]
+SeedOption = Annotated[int, typer.Option("--seed", metavar="N", parser=whole, help="Seed of every random choice.")]
+ThreadsOption = Annotated[int, typer.Option("--threads", metavar="N", parser=count, help="Threads of the solver.")]
 TimeLimitOption = Annotated[
     float | None,
-    typer.Option("--time-limit", metavar="SECONDS", callback=_finite, help="Seconds, model building included."),
+    typer.Option("--time-limit", metavar="SECONDS", parser=seconds, help="Seconds, model building included."),
 ]
 WorkLimitOption = Annotated[
     int | None,
-    typer.Option("--work-limit", metavar="N", min=0, help="Limit in the solver's own deterministic unit."),
+    typer.Option("--work-limit", metavar="N", parser=natural, help="Limit in the solver's own deterministic unit."),
 ]
 ObjectiveOption = Annotated[
     str, typer.Option("--objective", metavar="NAME", callback=_objective, help=f"One of {', '.join(OBJECTIVES)}.")

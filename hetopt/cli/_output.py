@@ -38,30 +38,12 @@ def deliver(text: str, *, output: str | None, as_json: bool, rescue: bool = Fals
         except OutputError:
             if rescue and not as_json:
                 say("The document could not be written there and is printed on standard output instead.")
-                _print(text)
+                write_text("-", text)
             elif as_json:
-                _print(text)
+                write_text("-", text)
             raise
     if as_json or output == "-":
-        _print(text)
-
-
-def _print(text: str) -> None:
-    from hetopt.core.errors import OutputError
-
-    try:
-        data = text.encode("utf-8")
-        stream = getattr(sys.stdout, "buffer", None)
-        if stream is None:  # replaced by a text stream, as test runners do
-            sys.stdout.write(text)
-        else:
-            sys.stdout.flush()
-            stream.write(data)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise OutputError(f"standard output: cannot be written: {error.strerror or error}") from None
+        write_text("-", text)
 
 
 def shown_number(value: Any) -> str:

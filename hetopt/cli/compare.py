@@ -11,6 +11,9 @@ from hetopt.cli import _options as opt
 if TYPE_CHECKING:
     from hetopt.analysis.comparison import Comparison
 
+# narrow spaces and dashes are for pages; a terminal may not have them
+_PLAIN = str.maketrans({"\u202f": ",", "\u2013": "-"})
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -34,10 +37,15 @@ def compare(
     objective: opt.ObjectiveOption = "total-weighted-completion",
     param: Annotated[
         list[str] | None,
-        typer.Option("--param", metavar="SOLVER.KEY=VALUE", help="A parameter of one solver; may be given again."),
+        typer.Option(
+            "--param",
+            metavar="[SOLVER.]KEY=VALUE",
+            help="A parameter of one solver, or of every solver that has it; may be given again.",
+        ),
     ] = None,
     params: Annotated[
-        str | None, typer.Option("--params", metavar="FILE.toml", help="Parameters, one [table] a solver.")
+        str | None,
+        typer.Option("--params", metavar="FILE.toml", help="Parameters, one [table] a solver; --param comes on top."),
     ] = None,
     verbose: opt.VerboseOption = False,
 ) -> int:
@@ -89,7 +97,8 @@ def show(comparison: Comparison) -> None:
 
     shown = [c for c in COLUMNS if c.key not in ("stop_reason", "bound_trust", "message", "tasks")]
     left = [i for i, column in enumerate(shown) if not column.numeric]
-    table("", [c.title for c in shown], [[c.cell(row) for c in shown] for row in comparison.rows], left=left)
+    cells = [[c.cell(row).translate(_PLAIN) for c in shown] for row in comparison.rows]
+    table("", [c.title for c in shown], cells, left=left)
     for row in comparison.rows:
         if row.message and row.objective is None:
             say(f"{row.instance}, {row.solver}: {row.message}")

@@ -39,8 +39,10 @@ def gavel(
     trace: Annotated[str, typer.Argument(metavar="TRACE", help="A Gavel trace, of either dialect.")],
     throughputs: Annotated[str, typer.Option("--throughputs", metavar="FILE", help="Gavel's throughput table (JSON).")],
     gpus: Annotated[str, typer.Option("--gpus", metavar="TYPE=COUNT,...", help="GPUs of each type; case is ignored.")],
-    rounds: Annotated[int, typer.Option("--rounds", min=1, help="Training rounds per job.")],
-    jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="Only the first so many jobs.")] = None,
+    rounds: Annotated[int, typer.Option("--rounds", metavar="N", parser=opt.count, help="Training rounds per job.")],
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", metavar="N", parser=opt.count, help="Only the first so many jobs.")
+    ] = None,
     tick: TickOption = "1",
     sync: SyncOption = "0",
     name: NameOption = None,
@@ -76,7 +78,9 @@ def table(
     gpus: Annotated[
         str | None, typer.Option("--gpus", metavar="TYPE=COUNT,...", help="GPUs of each type; one of each by default.")
     ] = None,
-    rounds: Annotated[int, typer.Option("--rounds", min=1, help="Training rounds of jobs that do not say.")] = 1,
+    rounds: Annotated[
+        int, typer.Option("--rounds", metavar="N", parser=opt.count, help="Training rounds of jobs that do not say.")
+    ] = 1,
     tick: TickOption = "1",
     sync: SyncOption = "0",
     name: NameOption = None,

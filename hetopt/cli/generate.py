@@ -19,7 +19,7 @@ def _knob(option: str, text: str) -> Any:
 
 
 def generate(
-    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Number of jobs.")] = 8,
+    jobs: Annotated[int, typer.Option("--jobs", metavar="N", parser=opt.count, help="Number of jobs.")] = 8,
     gpus: Annotated[
         str | None,
         typer.Option("--gpus", metavar="TYPE=COUNT,...", help="GPUs of each type; V100=2,T4=2 for most families."),

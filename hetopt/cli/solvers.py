@@ -45,7 +45,7 @@ def solvers(
     )
     for s in rows:
         if not s.installed:
-            facts({f"to get {s.name}": s.install})
+            facts({f"{s.name} is not usable": s.problem, **({"get it with": s.install} if s.install else {})})
     if name is not None:
         (only,) = rows
         facts({"objectives": " ".join(only.objectives)})

@@ -212,10 +212,27 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     """
     name = os.fspath(path)
     if name == "-":
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        _write_stdout(text)
         return
     write_bytes(name, text.encode("utf-8"))
+
+
+def _write_stdout(text: str) -> None:
+    """All of the text: an unbuffered stream (PYTHONUNBUFFERED) takes as much as a pipe holds and says how much."""
+    try:
+        sys.stdout.flush()
+        stream = getattr(sys.stdout, "buffer", None)
+        if stream is None:  # replaced by a stream of text
+            sys.stdout.write(text)
+        else:
+            rest = memoryview(text.encode("utf-8"))
+            while rest:
+                rest = rest[stream.write(rest) or 0 :]
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(f"standard output: cannot be written: {error.strerror or error}") from None
 
 
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:

@@ -72,8 +72,9 @@ class Fault:
 
     def __str__(self) -> str:
         place = ": ".join(part for part in (self.source, self.where) if part)
-        head = f"{place}: found {self.found}" if self.found else place
-        return f"{head}; {self.rule}; {self.remedy}" if self.remedy else f"{head}; {self.rule}"
+        said = [f"found {self.found}"] if self.found else []
+        text = "; ".join([*said, self.rule, *([self.remedy] if self.remedy else [])])
+        return f"{place}: {text}" if place else text
 
 
 class HetoptError(Exception):

@@ -5,14 +5,18 @@ from __future__ import annotations
 import difflib
 import importlib
 import importlib.util
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import Any, Final
 
 from hetopt.core.errors import SolverUnavailableError, UsageError
 
-__all__ = ["Entry", "Registry"]
+__all__ = ["PLUGIN", "Entry", "Registry"]
+
+PLUGIN: Final = "plug-in"
+"""Kind of the entries that come from entry points."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,15 @@ class Entry:
                 f"{self.name} needs {', '.join(absent)}, not installed here; get it with: {how}"
             )
         module, _, attribute = self.target.partition(":")
-        return getattr(importlib.import_module(module), attribute)
+        try:
+            return getattr(importlib.import_module(module), attribute)
+        except Exception as error:  # somebody else's code may fail in any way; ours failing is a bug and stays one
+            if self.kind != PLUGIN:
+                raise
+            why = f"{type(error).__name__}: {' '.join(str(error).split())}"
+            raise SolverUnavailableError(
+                f"the plug-in {self.name} ({self.summary}) cannot be loaded: {why}; repair or remove that package"
+            ) from error
 
 
 def _present(package: str) -> bool:
@@ -73,8 +85,8 @@ def _present(package: str) -> bool:
 class Registry:
     """Names to :class:`Entry`; plug-ins come from an entry-point group, each giving one object.
 
-    A plug-in's entry point resolves to a solver class (or other thing) with ``name``; it may not
-    take a name that exists.
+    A plug-in's entry point resolves to a solver class (or other thing) with ``name``; one that takes
+    a name that exists is left out, with a warning.
     """
 
     what: str
@@ -95,7 +107,15 @@ class Registry:
             return
         self._plugins_read = True
         for point in sorted(entry_points(group=self.group), key=lambda p: (p.name, p.value)):
-            self.add(_plugin_entry(point))
+            entry = _plugin_entry(point)
+            if entry.name in self.entries:  # one bad package must not take the other solvers with it
+                taken = self.entries[entry.name].target
+                warnings.warn(
+                    f"the plug-in {self.what} {entry.name!r} {entry.summary} is left out: the name is taken by {taken}",
+                    stacklevel=2,
+                )
+                continue
+            self.add(entry)
 
     def __iter__(self) -> Iterator[Entry]:
         self._read_plugins()
@@ -127,4 +147,4 @@ class Registry:
 
 def _plugin_entry(point: EntryPoint) -> Entry:
     package = point.dist.name if point.dist is not None else point.module
-    return Entry(name=point.name, target=point.value, kind="plug-in", summary=f"from {package}")
+    return Entry(name=point.name, target=point.value, kind=PLUGIN, summary=f"from {package}")

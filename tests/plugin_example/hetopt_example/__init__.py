@@ -1,0 +1,1 @@
+"""Solvers of a third party, added to hetopt by entry points."""
