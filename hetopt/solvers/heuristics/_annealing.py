@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import MutableSequence, Sequence
 from typing import Final
 
-__all__ = ["DENOMINATOR", "DRAWS", "anneal", "decode"]
+__all__ = ["DENOMINATOR", "DRAWS", "anneal", "decode", "write"]
 
 DENOMINATOR: Final = 16
 """Waste penalties of the search are whole multiples of 1/16."""
@@ -146,6 +146,83 @@ def decode(
         if value > limit:
             return value
     return value
+
+
+def write(
+    sequence: Sequence[int],
+    types: Sequence[int],
+    gamma: int,
+    round_start: Sequence[int],
+    task_start: Sequence[int],
+    processing: Sequence[int],
+    sync: Sequence[int],
+    shortest: Sequence[int],
+    first_gpu: Sequence[int],
+    free: MutableSequence[int],
+    names: MutableSequence[int],
+    ready: MutableSequence[int],
+    done: MutableSequence[int],
+    gpu: MutableSequence[int],
+    start: MutableSequence[int],
+) -> None:
+    """The schedule of a code: what :func:`decode` values, with GPU numbers.
+
+    Parameters
+    ----------
+    sequence, types, gamma, round_start, processing, sync, shortest, first_gpu
+        As in :func:`decode`.
+    task_start
+        (R + 1,) tasks of each round.
+    free, names
+        (M,) zeros and 0 .. M - 1: free times, sorted per type, and the GPUs that they belong to.  Changed.
+    ready, done
+        (N,) release dates and zeros.  Changed.
+    gpu, start
+        (T,) the answer.
+    """
+    num_types = len(first_gpu) - 1
+    for at in range(len(sequence)):
+        job = sequence[at]
+        r = round_start[job] + done[job]
+        done[job] += 1
+        since = ready[job]
+        synchronised = since
+        row = r * num_types
+        least = shortest[r]
+        for task in range(task_start[r], task_start[r + 1]):
+            best_type = -1
+            best = 0
+            best_begin = 0
+            for k in range(num_types):
+                if (types[r] >> k) & 1 == 0:
+                    continue
+                p = processing[row + k]
+                begin = free[first_gpu[k]]
+                if begin < since:
+                    begin = since
+                score = DENOMINATOR * (begin + p + sync[row + k]) + gamma * (p - least)
+                if best_type < 0 or score < best or (score == best and begin < best_begin):
+                    best_type = k
+                    best = score
+                    best_begin = begin
+            m = first_gpu[best_type]
+            last = first_gpu[best_type + 1] - 1
+            while m < last and free[m + 1] <= best_begin:
+                m += 1
+            name = names[m]
+            end = best_begin + processing[row + best_type]
+            while m < last and free[m + 1] < end:
+                free[m] = free[m + 1]
+                names[m] = names[m + 1]
+                m += 1
+            free[m] = end
+            names[m] = name
+            gpu[task] = name
+            start[task] = best_begin
+            end += sync[row + best_type]
+            if end > synchronised:
+                synchronised = end
+        ready[job] = synchronised
 
 
 def anneal(

@@ -42,7 +42,7 @@ from hetopt.core.objectives import offset
 from hetopt.core.schedule import Schedule
 from hetopt.core.solver import Exclusions, Limits, Observer, Outcome
 from hetopt.core.status import Capability, Objective, SolverKind, Status, StopReason
-from hetopt.solvers.heuristics.list_scheduling import PlacementRule, as_gamma, list_order, place
+from hetopt.solvers.heuristics.list_scheduling import PlacementRule, as_gamma, list_order, place, reserve
 from hetopt.solvers.relaxations._evidence import midpoint_bound
 from hetopt.solvers.relaxations.midpoint_lp import MidpointSolution, describe, solve_midpoint_lp
 
@@ -72,11 +72,17 @@ def weighted_completion(a: InstanceArrays, gpu: NDArray[np.int64], start: NDArra
     return sum(w * c for w, c in zip(a.weight.tolist(), completion.tolist(), strict=True))
 
 
+def _usable(problem: Instance, limits: Limits) -> float | None:
+    """The time limit without what making and checking the schedule takes."""
+    return None if limits.time is None else max(0.2 * limits.time, limits.time - reserve(problem))
+
+
 def _relaxation(
     problem: Instance, limits: Limits, observer: Observer, *, release: bool, share: float
 ) -> MidpointSolution:
     """The midpoints, in this share of the time limit (counted from the start of the run)."""
-    within = Limits(None if limits.time is None else share * limits.time, limits.work, limits.threads)
+    seconds = _usable(problem, limits)
+    within = Limits(None if seconds is None else share * seconds, limits.work, limits.threads)
     if release:
         return solve_midpoint_lp(problem, release=True, max_iterations=_RELEASE_STEPS, limits=within, observer=observer)
     return solve_midpoint_lp(problem, limits=within, observer=observer)
@@ -178,13 +184,13 @@ class HareEft:
         observer: Observer,
     ) -> Outcome:
         """Place every candidate, keep the best.  ``extra``: ``midpoint``, ``gamma``, ``order`` (of the best)."""
-        a, constant = problem.arrays, offset(problem, objective)
+        a, constant, usable = problem.arrays, offset(problem, objective), _usable(problem, limits)
         found = _relaxation(problem, limits, observer, release=False, share=0.4)
         own = midpoint_bound(problem, found.terms, found.split, _EVIDENCE, objective, found.lower_bound)
         work, reason, messages = found.iterations, _reason(found, limits), [describe(found)]
 
         def late() -> bool:
-            spent = limits.time is not None and observer.elapsed() >= 0.9 * limits.time
+            spent = usable is not None and observer.elapsed() >= 0.9 * usable
             return spent or observer.stop_requested()
 
         def candidates() -> Iterator[tuple[str, float, NDArray[np.int64], PlacementRule]]:

@@ -46,7 +46,7 @@ from hetopt.core.schedule import Schedule
 from hetopt.solvers import _kernels
 from hetopt.solvers.heuristics import _placement
 
-__all__ = ["GRID", "PlacementRule", "as_gamma", "list_order", "list_schedule", "place"]
+__all__ = ["GRID", "PlacementRule", "as_gamma", "list_order", "list_schedule", "place", "reserve"]
 
 GRID: Final = 1e-6
 """Keys closer than this fraction of the horizon can fall on one point of the grid; then job and round decide."""
@@ -272,3 +272,8 @@ def list_schedule(
     if penalty and rule is not PlacementRule.EARLIEST_FINISH:
         raise UsageError(f"gamma {gamma}: only {PlacementRule.EARLIEST_FINISH} takes a waste penalty")
     return Schedule.from_starts(instance, *place(instance.arrays, list_order(instance, key), rule, penalty))
+
+
+def reserve(instance: Instance) -> float:
+    """Seconds to leave of a time limit for making the schedule and checking it; a generous guess."""
+    return 1.2e-5 * instance.num_tasks

@@ -24,7 +24,6 @@ Kirkpatrick, Gelatt and Vecchi, *Optimization by simulated annealing*, Science 2
 from __future__ import annotations
 
 import time as clock
-from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -42,7 +41,7 @@ from hetopt.core.solver import Exclusions, Limits, NullObserver, Observer, Outco
 from hetopt.core.status import Capability, Objective, SolverKind, Status, StopReason
 from hetopt.solvers import _kernels
 from hetopt.solvers.heuristics import _annealing, event_rules
-from hetopt.solvers.heuristics.list_scheduling import list_order
+from hetopt.solvers.heuristics.list_scheduling import WORTH_COMPILING, list_order, reserve
 from hetopt.solvers.relaxations.midpoint_lp import solve_midpoint_lp
 
 __all__ = ["DEFAULT_SECONDS", "LocalSearch", "anneal"]
@@ -169,40 +168,32 @@ class _Search:
         return _Code(np.array(sequence, dtype=np.int64), [int(t) for t in types], int(gamma[0]))
 
 
-def _schedule(instance: Instance, code: _Code) -> Schedule:
+def _schedule(search: _Search, code: _Code) -> Schedule:
     """The schedule that a code decodes to, with GPU numbers."""
-    a = instance.arrays
-    first = np.concatenate(([0], np.cumsum(a.gpu_count))).tolist()
-    free = [[0] * c for c in a.gpu_count.tolist()]
-    names = [list(range(first[k], first[k + 1])) for k in range(a.num_types)]
-    processing, sync, task_start = a.processing_time.tolist(), a.sync_time.tolist(), a.task_start.tolist()
-    ready, following = a.release_date.tolist(), a.round_start[:-1].tolist()
-    gpu, start = np.empty(a.num_tasks, dtype=np.int64), np.empty(a.num_tasks, dtype=np.int64)
-    for job in code.sequence.tolist():
-        r = following[job]
-        following[job] += 1
-        since = synchronised = ready[job]
-        p, s, least = processing[r], sync[r], int(a.min_processing_time[r])
-        usable = [k for k in range(a.num_types) if code.types[r] >> k & 1]
-        for task in range(task_start[r], task_start[r + 1]):
-            _, begin, k = min(
-                (
-                    _annealing.DENOMINATOR * (max(free[k][0], since) + p[k] + s[k]) + code.gamma * (p[k] - least),
-                    max(free[k][0], since),
-                    k,
-                )
-                for k in usable
-            )
-            at = bisect_right(free[k], begin) - 1
-            del free[k][at]
-            m = names[k].pop(at)
-            at = bisect_right(free[k], begin + p[k])
-            free[k].insert(at, begin + p[k])
-            names[k].insert(at, m)
-            gpu[task], start[task] = m, begin
-            synchronised = max(synchronised, begin + p[k] + s[k])
-        ready[job] = synchronised
-    return Schedule.from_starts(instance, gpu, start)
+    a = search.a
+    fast = search.fast and (a.num_tasks >= WORTH_COMPILING or _kernels.loaded(_annealing.write))
+    first_gpu = np.concatenate(([0], np.cumsum(a.gpu_count)))
+    arrays = [
+        *(
+            a.round_start,
+            a.task_start,
+            a.processing_time.ravel(),
+            a.sync_time.ravel(),
+            a.min_processing_time,
+            first_gpu,
+        ),
+        *(np.zeros(a.num_gpus, dtype=np.int64), np.arange(a.num_gpus), a.release_date.copy()),
+        np.zeros(a.num_jobs, dtype=np.int64),
+        *(np.zeros(a.num_tasks, dtype=np.int64), np.zeros(a.num_tasks, dtype=np.int64)),
+    ]
+    if fast:
+        types = np.array(code.types, dtype=np.int64)
+        _kernels.compiled(_annealing.write)(code.sequence, types, code.gamma, *arrays)
+        return Schedule.from_starts(search.instance, *arrays[-2:])
+    lists: list[Any] = [v.tolist() for v in arrays]
+    plain: Callable[..., None] = _annealing.write
+    plain(code.sequence.tolist(), code.types, code.gamma, *lists)
+    return Schedule.from_starts(search.instance, *lists[-2:])
 
 
 def _starts(search: _Search, start: Schedule | None, seconds: float | None, observer: Observer) -> Iterator[_Code]:
@@ -303,8 +294,7 @@ def anneal(
     observer = observer or NullObserver()
     if time is None and decodes is None:
         time = DEFAULT_SECONDS
-    reserve = 6e-6 * instance.num_tasks  # turning the best code into a schedule takes about this long
-    deadline = None if time is None else began + max(0.0, time - reserve)
+    deadline = None if time is None else began + max(0.0, time - reserve(instance))
     search = _Search(instance, objective, compile_now=deadline is None or deadline - began > _SHORT)
     budget = _FAR if decodes is None else max(1, decodes)
     enough = search.first_value if target is None else max(search.first_value, target - search.offset)
@@ -318,7 +308,7 @@ def anneal(
     def keep(code: _Code, value: int) -> tuple[int, Schedule]:
         if best is not None and best[0] <= value + search.offset:
             return best
-        made = _schedule(instance, code)
+        made = _schedule(search, code)
         observer.record(incumbent=value + search.offset, schedule=made)
         return value + search.offset, made
 

@@ -86,6 +86,7 @@ def test_at_hand_looks_at_memory_and_disk(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert _kernels.loaded(_placement.place)
 
 
+@pytest.mark.slow
 def test_a_real_cache_is_found_again(tmp_path) -> None:
     """The name pattern of the cache files is numba's; this fails if it changes."""
     pytest.importorskip("numba")

@@ -50,6 +50,7 @@ def test_feasible_and_the_value_is_that_of_the_schedule(objective: Objective) ->
 @pytest.mark.parametrize("objective", list(Objective))
 def test_twins_give_the_same_bytes(objective: Objective, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba")
+    monkeypatch.setattr(local_search, "WORTH_COMPILING", 0)
     for instance, decodes in [(CONGESTED, 400), *((naive.random_instance(s), 200) for s in range(4))]:
         found = []
         for switch in ("0", "1"):
@@ -197,7 +198,7 @@ def test_partial_values_never_fall_and_kept_states_change_nothing() -> None:
         assert sorted(now.sequence.tolist()) == sorted(CONGESTED.arrays.round_job.tolist())
         assert all(t and not t & ~whole for t, whole in zip(now.types, search.allowed))
         assert local_search._Search(CONGESTED, Objective.TOTAL_WEIGHTED_COMPLETION).value(now) == kept
-        assert evaluate(CONGESTED, local_search._schedule(CONGESTED, now)) == kept
+        assert evaluate(CONGESTED, local_search._schedule(search, now)) == kept
 
 
 def test_stops_when_asked() -> None:
