@@ -90,3 +90,10 @@ _add(
     ("highspy",),
 )
 _add("exact", "auto", "exact.auto:Auto", "portfolio: search, certified bound, pruning, CP-SAT; needs no licence")
+_add(
+    "relaxation",
+    "convex-qp",
+    "relaxations.convex_qp:ConvexQpBound",
+    "convex quadratic relaxation for unrelated machines (Clarabel)",
+    ("cvxpy", "highspy"),
+)
