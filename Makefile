@@ -9,7 +9,7 @@ SHELL       := /bin/bash
 
 # The first of these that exists and is new enough; choose another with: make PYTHON=/path/to/python
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
-	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null && echo $$p && break; done)
+	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys, venv; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null && echo $$p && break; done)
 
 VENV     := .venv
 BIN      := $(VENV)/bin
@@ -31,7 +31,10 @@ help:
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "No Python 3.11, 3.12 or 3.13 with venv was found; name one: make PYTHON=/path/to/python" >&2; exit 2; }
-	$(PYTHON) -m venv $(VENV)
+	@# Debian ships Python without ensurepip; its pip can fill an environment from outside
+	$(PYTHON) -m venv $(VENV) 2>/dev/null || { \
+	  $(PYTHON) -m venv --clear --without-pip $(VENV) && \
+	  $(PYTHON) -m pip --disable-pip-version-check --python $(BIN)/python install -q pip; }
 
 CONSTRAINTS = constraints/py$$($(BIN)/python -c 'import sys; print("%d%d" % sys.version_info[:2])').txt
 

@@ -83,9 +83,10 @@ def table_text(comparison: Comparison) -> str:
     plain = str.maketrans({"\u202f": ",", "\u2013": "-"})
     rows = [[c.title for c in columns], *([c.cell(row).translate(plain) for c in columns] for row in comparison.rows)]
     widths = [max(len(row[i]) for row in rows) for i in range(len(columns))]
-    lines, previous = [], None
+    lines: list[str] = []
+    previous = rows[0][0]
     for row in rows:
-        if previous not in (None, row[0]):
+        if row[0] != previous:
             lines.append("")
         previous = row[0]
         cells = [

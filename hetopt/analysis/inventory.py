@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from typing import Annotated, Any, Literal
 
@@ -56,16 +57,19 @@ class SolversDocument(Document):
     solvers: Annotated[tuple[SolverInfo, ...], BeforeValidator(_tuple)]
 
 
+@cache
+def _owners(package: str) -> tuple[str, ...]:
+    """Distributions that an import name may belong to, the likeliest first; reading them all is slow."""
+    try:
+        version(package)
+    except PackageNotFoundError:
+        return tuple(packages_distributions().get(package, ()))
+    return (package,)
+
+
 def _library_version(requires: tuple[str, ...]) -> str | None:
     """Versions of the libraries behind a solver, read from their metadata; nothing is imported."""
-    owners = packages_distributions()
-    found = []
-    for package in requires:
-        for owner in owners.get(package, [package])[:1]:
-            try:
-                found.append(f"{owner} {version(owner)}")
-            except PackageNotFoundError:
-                continue
+    found = [f"{owner} {version(owner)}" for package in requires for owner in _owners(package)[:1]]
     return ", ".join(found) or None
 
 

@@ -122,7 +122,7 @@ def _run(args: list[str], show: bool) -> int:
     except (KeyboardInterrupt, typer.Abort):
         _say("hetopt: interrupted")
         return int(ExitCode.INTERRUPTED)
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # typer ends the process when it meets a broken pipe
         _abandon_stdout()
         return BROKEN_PIPE
     except OSError as error:
