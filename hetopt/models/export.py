@@ -24,6 +24,7 @@ __all__ = ["FORMATS", "MODELS", "Exported", "export", "render"]
 MODELS: Final = {
     "disjunctive-milp": "hetopt.models.clairvoyant.disjunctive_milp:DisjunctiveMilp",
     "time-indexed-milp": "hetopt.models.clairvoyant.time_indexed_milp:TimeIndexedMilp",
+    "midpoint-lp": "hetopt.models.clairvoyant.midpoint_lp:MidpointLpModel",
 }
 """Linear formulations by name; the names of the solvers behind them (``milp-disjunctive``) work as well."""
 

@@ -137,7 +137,7 @@ class _Separator:
         for depth_, layer, _, t, order, total in found[:_PER_POINT]:
             family, _, inside, work = self.layers[layer]
             members, part = inside[order], work[order]
-            row = np.bincount(self.job[members], part, self.jobs)
+            row = np.bincount(self.job[members], part, self.jobs).astype(np.float64)
             right = 0.5 * total**2 + float(part @ self.tail[members]) + t * total
             out.append((depth_, family, row, right, np.sort(members), total))
         return out

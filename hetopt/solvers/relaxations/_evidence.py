@@ -22,7 +22,7 @@ from hetopt.core.errors import VerificationError
 from hetopt.core.instance import Instance
 from hetopt.core.objectives import offset
 from hetopt.core.status import Objective, Trust
-from hetopt.solvers.relaxations._terms import Terms, capacity_of, task_work
+from hetopt.models.clairvoyant.round_terms import Terms, capacity_of, task_work
 
 __all__ = ["Family", "Split", "evaluate_split", "midpoint_bound", "round_split"]
 
@@ -199,8 +199,8 @@ def evaluate_split(instance: Instance, terms: Terms, split: Split) -> Fraction:
     for n, (spent, weight) in enumerate(zip(_spent(instance, parts), weights, strict=True)):
         if spent > weight * unit:
             raise VerificationError(f"the parts of job {n} exceed its weight")
-    path = sum(w * p for w, p in zip(weights, terms.path.tolist(), strict=True))
-    return path + Fraction(doubled, 2 * unit) + load
+    path: int = sum(w * p for w, p in zip(weights, terms.path.tolist(), strict=True))
+    return Fraction(path) + Fraction(doubled, 2 * unit) + load
 
 
 def midpoint_bound(

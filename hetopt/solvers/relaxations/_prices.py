@@ -64,7 +64,7 @@ def assignment_prices(instance: Instance, weight: NDArray[np.float64] | None = N
     for _ in range(_STEPS):
         cost = times * prices
         chosen = cost.argmin(axis=1)
-        load = np.bincount(chosen, amount * times[np.arange(len(at)), chosen], len(count))
+        load = np.bincount(chosen, amount * times[np.arange(len(at)), chosen], len(count)).astype(np.float64)
         now = float(load @ prices)
         if now > value:
             best, value = prices, now
@@ -81,7 +81,7 @@ def assignment_prices(instance: Instance, weight: NDArray[np.float64] | None = N
             b_eq=[1.0],
             bounds=[(1e-4 / count.sum(), None)] * len(count) + [(None, None)],
         )
-        if solved.x is None or -solved.fun * scale <= value * (1 + 1e-3):
+        if solved.x is None or -float(solved.fun or 0.0) * scale <= value * (1 + 1e-3):
             break
         prices = 0.5 * solved.x[:-1] + 0.5 * best  # halfway to the best point: fewer, deeper cuts
     return best

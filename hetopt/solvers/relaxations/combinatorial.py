@@ -33,8 +33,8 @@ from hetopt.core.objectives import offset
 from hetopt.core.schedule import Schedule
 from hetopt.core.solver import Exclusions, Limits, Observer, Outcome
 from hetopt.core.status import Capability, Objective, SolverKind, Status, StopReason, Trust
+from hetopt.models.clairvoyant.round_terms import Tail, capacity_of, round_terms, task_work
 from hetopt.solvers.relaxations._prices import assignment_prices, whole_prices
-from hetopt.solvers.relaxations._terms import Tail, capacity_of, round_terms, task_work
 
 __all__ = ["Combinatorial", "combinatorial_bounds"]
 

@@ -34,8 +34,8 @@ from hetopt.core.schedule import Schedule
 from hetopt.core.solver import Exclusions, Limits, Observer, Outcome
 from hetopt.core.status import Capability, Objective, SolverKind, Status, StopReason, Trust
 from hetopt.models.clairvoyant.convex_qp import build_convex_qp
+from hetopt.models.clairvoyant.round_terms import Terms, task_work
 from hetopt.solvers.relaxations._evidence import Split, round_split
-from hetopt.solvers.relaxations._terms import Terms, task_work
 from hetopt.solvers.relaxations.midpoint_lp import COMPLETION, Clock
 from hetopt.solvers.relaxations.midpoint_lp_strong import solve_midpoint_lp_strong
 

@@ -33,11 +33,11 @@ from hetopt.core.instance import Instance
 from hetopt.core.schedule import Schedule
 from hetopt.core.solver import Exclusions, Limits, Observer, Outcome
 from hetopt.core.status import Capability, Objective, SolverKind, Status, StopReason
+from hetopt.models.clairvoyant.round_terms import Tail, Terms, capacity_of, round_terms, task_work
 from hetopt.solvers.relaxations._cutting import Load, exact_densities, solve_cutting
 from hetopt.solvers.relaxations._evidence import Family, Split, evaluate_split, midpoint_bound, round_split
 from hetopt.solvers.relaxations._preemptive import mean_busy_oracle
 from hetopt.solvers.relaxations._splitting import Game, Saddle, solve_saddle
-from hetopt.solvers.relaxations._terms import Tail, Terms, capacity_of, round_terms, task_work
 
 __all__ = ["MidpointLp", "MidpointSolution", "solve_midpoint_lp"]
 

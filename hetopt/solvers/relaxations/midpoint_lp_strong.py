@@ -32,12 +32,12 @@ from hetopt.core.instance import Instance
 from hetopt.core.schedule import Schedule
 from hetopt.core.solver import Exclusions, Limits, Observer, Outcome
 from hetopt.core.status import Capability, Objective, SolverKind, Status, StopReason
+from hetopt.models.clairvoyant.round_terms import Tail, Terms, capacity_of, round_terms, task_work
 from hetopt.solvers.relaxations._cutting import Load, solve_cutting
 from hetopt.solvers.relaxations._evidence import Split, evaluate_split, midpoint_bound, round_split
 from hetopt.solvers.relaxations._preemptive import mean_busy_oracle
 from hetopt.solvers.relaxations._prices import assignment_prices, single_type_prices, whole_prices
 from hetopt.solvers.relaxations._splitting import Game, solve_saddle
-from hetopt.solvers.relaxations._terms import Tail, Terms, capacity_of, round_terms, task_work
 from hetopt.solvers.relaxations.midpoint_lp import COMPLETION, Clock, check_steps, forward, make_game
 
 __all__ = ["MidpointLpStrong", "StrongSolution", "solve_midpoint_lp_strong"]
