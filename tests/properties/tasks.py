@@ -31,8 +31,15 @@ def random_problem(rng: random.Random, family: str, max_tasks: int = 18) -> Task
                 if family == "related":
                     p, s = [q / v for v in speeds], [Fraction(sigma)] * gpus
                 else:
-                    p = [q * (1 if rng.random() < 0.4 else 1 + Fraction(rng.randint(0, 4), 4) * (alpha - 1)) for _ in range(gpus)]
-                    s = [sigma * (1 if rng.random() < 0.5 else alpha) + (rng.choice((0, 2)) if family == "zero-sync" else 0) for _ in range(gpus)]
+                    p = [
+                        q * (1 if rng.random() < 0.4 else 1 + Fraction(rng.randint(0, 4), 4) * (alpha - 1))
+                        for _ in range(gpus)
+                    ]
+                    s = [
+                        sigma * (1 if rng.random() < 0.5 else alpha)
+                        + (rng.choice((0, 2)) if family == "zero-sync" else 0)
+                        for _ in range(gpus)
+                    ]
                 if family == "forbidden":
                     keep = rng.randrange(gpus)
                     for m in range(gpus):
