@@ -50,6 +50,10 @@ Listener = Callable[[Progress], None]
 Solvers = "str | Solver | Sequence[str | Solver] | Mapping[str, str | Solver]"
 
 
+_TRUSTED = (Trust.REPORTED, Trust.DERIVED, None, Trust.VERIFIED)
+"""Among equal bounds the better trusted one is named; None is a proof by hand in the library."""
+
+
 @dataclass(frozen=True)
 class _Entry:
     """A solver to run: its label, and the object or why there is none."""
@@ -372,7 +376,7 @@ def _summary(
         bounds.append((known.lower_bound, f"library: {known.lower_source}", known.trust))
     if known is not None and known.objective is not None:
         values.append((known.objective, f"library: {known.objective_source}"))
-    bound = max(bounds, key=lambda b: b[0], default=None)  # on ties the first row, in the order given
+    bound = max(bounds, key=lambda b: (b[0], _TRUSTED.index(b[2])), default=None)  # on full ties the first one given
     value = min(values, key=lambda v: v[0], default=None)
     faults = [
         f"{name}: the lower bound {b} of {source} is above the value {v} of the feasible schedule of {by}"

@@ -19,7 +19,17 @@ from hetopt.analysis.gaps import percentage, shortened
 if TYPE_CHECKING:
     from hetopt.analysis.comparison import Row
 
-__all__ = ["COLUMNS", "DASH", "Column", "csv_text", "escape_latex", "html_table", "latex_text", "seconds_text"]
+__all__ = [
+    "COLUMNS",
+    "DASH",
+    "Column",
+    "csv_text",
+    "escape_latex",
+    "grouped",
+    "html_table",
+    "latex_text",
+    "seconds_text",
+]
 
 DASH: Final = "–"
 
@@ -70,34 +80,35 @@ class Column:
         return value if value is None or isinstance(value, (int, float)) else str(value)
 
 
-def _grouped(value: int) -> str:
+def grouped(value: int) -> str:
+    """A whole number with narrow spaces between groups of three digits."""
     return f"{value:,}".replace(",", "\u202f")
 
 
 COLUMNS: Final[tuple[Column, ...]] = (
     Column("instance", "Instance", "Name of the instance."),
-    Column("tasks", "Tasks", "Its number of tasks (one task trains on one GPU at a time).", _grouped, True),
+    Column("tasks", "Tasks", "Its number of tasks (one task trains on one GPU at a time).", grouped, True),
     Column("solver", "Solver", "Name of the solver in the catalogue, with the parameters that tell two runs apart."),
     Column(
         "objective",
         "Objective",
         "Value of the best schedule that the solver found, re-computed from the schedule after checking that it is feasible; "
         "less is better.",
-        _grouped,
+        grouped,
         True,
     ),
     Column(
         "lower_bound",
         "Lower bound",
         "What this solver proved by itself: no schedule has a smaller value. Rounded up to a whole number.",
-        _grouped,
+        grouped,
         True,
     ),
     Column(
         "best_bound",
         "Best bound",
         "The largest lower bound known for the instance, over all rows and the library of best known values.",
-        _grouped,
+        grouped,
         True,
     ),
     Column(

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hetopt.analysis.compare import Progress, compare
+from hetopt.analysis.compare import Progress
 from hetopt.analysis.comparison import Comparison, ComparisonDocument, ContradictionError
 from hetopt.analysis.known import BestKnown
 from hetopt.analysis.tables import DASH, escape_latex
@@ -21,6 +21,7 @@ from hetopt.core.instance import Instance
 from hetopt.core.objectives import evaluate
 from hetopt.core.status import Objective, Status, StopReason, Trust
 from tests.analysis import fakes
+from tests.analysis.fakes import compare_alone as compare
 from tests.conftest import make_instance
 
 
@@ -130,6 +131,13 @@ def test_library_values_count_and_are_named(two_jobs: Instance) -> None:
         compare(two_jobs, fakes.Ordered(), known=lambda i, o: BestKnown(10**6, "wrong"))
     with pytest.raises(ContradictionError, match="library: too good"):
         compare(two_jobs, fakes.Bounding(), known=lambda i, o: BestKnown(objective=3, objective_source="too good"))
+
+
+def test_among_equal_bounds_the_better_trusted_is_named(two_jobs: Instance) -> None:
+    first = compare(two_jobs, fakes.Bounding()).instances[0]
+    for trust, source in ((Trust.REPORTED, "bounding"), (None, "library: x"), (Trust.VERIFIED, "library: x")):
+        table = compare(two_jobs, fakes.Bounding(), known=lambda i, o, t=trust: BestKnown(first.best_bound, "x", t))
+        assert table.instances[0].best_bound_source == source
 
 
 def test_ctrl_c_keeps_the_rows_done(two_jobs: Instance, tight: Instance) -> None:

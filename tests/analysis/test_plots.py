@@ -17,7 +17,6 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 
 from hetopt.analysis import plots
-from hetopt.analysis.compare import compare
 from hetopt.analysis.comparison import Comparison, ContradictionError
 from hetopt.analysis.plots.style import colour, ink_on
 from hetopt.core.errors import OutputError, UsageError
@@ -26,6 +25,7 @@ from hetopt.core.schedule import Schedule
 from hetopt.core.solver import Limits
 from hetopt.solvers.run import run
 from tests.analysis import fakes
+from tests.analysis.fakes import compare_alone as compare
 from tests.conftest import make_instance
 
 pytestmark = pytest.mark.filterwarnings("error:.*constrained_layout.*")
@@ -147,6 +147,15 @@ def test_convergence_steps_are_the_history(two_jobs: Instance) -> None:
     assert list(zip(line.get_xdata(), line.get_ydata(), strict=True))[: len(points)] == points
     assert all(a >= b for a, b in pairwise(line.get_ydata()))
     assert line.get_drawstyle() == "steps-post" and line.get_label() == "mine"
+
+
+def test_colours_of_several_charts_agree_when_asked_to(two_jobs: Instance, table: Comparison) -> None:
+    order = [s.label for s in table.solvers]
+    last = "ordered (reverse=True)"
+    for draw in (plots.convergence, lambda results, **kw: plots.cdf(results, two_jobs, **kw)):
+        ax = draw({last: table.results["two-jobs", last], "new": table.results["two-jobs", "ordered"]}, order=order)
+        colours = {line.get_label(): line.get_color() for line in ax.lines if not line.get_label().endswith("bound)")}
+        assert colours[last] == colour(order.index(last)) and colours["new"] == colour(len(order))
 
 
 def test_ratio_chart_has_each_known_ratio_and_no_other(table: Comparison) -> None:

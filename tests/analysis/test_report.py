@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hetopt.analysis.compare import compare
 from hetopt.analysis.comparison import Comparison, ContradictionError
 from hetopt.analysis.report import charts, html_of, render
 from hetopt.analysis.tables import COLUMNS
 from hetopt.core.errors import OutputError
-from hetopt.core.instance import Instance
+from hetopt.core.instance import GpuType, Instance, Job, SyncRound
 from tests.analysis import fakes
+from tests.analysis.fakes import compare_alone as compare
 from tests.conftest import make_instance
 
 pytestmark = pytest.mark.filterwarnings("error:.*constrained_layout.*")
@@ -57,20 +57,40 @@ class Page(HTMLParser):
         return [a for t, a in self.found if t == tag]
 
 
-@pytest.fixture
-def table(two_jobs: Instance) -> Comparison:
-    other = make_instance({"A": 1}, [(2, 1, [(1, [3], [1]), (1, [2], [0])])], name="tight")
+TIGHT = make_instance({"A": 1}, [(2, 1, [(1, [3], [1]), (1, [2], [0])])], name="tight")
+PAIR = Instance(
+    name="pair",
+    gpu_types=(GpuType(name="V100", count=2), GpuType(name="T4", count=1)),
+    jobs=(
+        Job(name="resnet", rounds=(SyncRound(repeat=3, scale=2, processing_time=(4, 9), sync_time=(1, 1)),)),
+        Job(name="bert", weight=3, release_date=3, rounds=(SyncRound(scale=2, processing_time=(7, None)),)),
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def table() -> Comparison:
     solvers = [fakes.Ordered(), fakes.Claiming(), fakes.Ordered(reverse=True), fakes.Bounding(), fakes.Broken()]
     try:
-        return compare([two_jobs, other], solvers)
+        return compare([PAIR, TIGHT], solvers)
     except ContradictionError as error:  # claiming is wrong where the reversed order is better
         return error.comparison
 
 
-def test_everything_is_in_it(table: Comparison) -> None:
-    page = Page(html_of(table, title="A & B", command="hetopt compare a --solvers b"))
+@pytest.fixture(scope="module")
+def text(table: Comparison) -> str:
+    return html_of(table)
+
+
+@pytest.fixture(scope="module")
+def small() -> Comparison:
+    return compare(TIGHT, fakes.Ordered())
+
+
+def test_everything_is_in_it(table: Comparison, text: str) -> None:
+    page = Page(text)
     text = " ".join(" ".join(page.text).split())
-    assert "A & B" in text and "hetopt compare a --solvers b" in text
+    assert "5 solvers on 2 instances" in text and table.command() in text
     for row in table.rows:
         for column in COLUMNS:
             assert column.cell(row) in text
@@ -85,8 +105,7 @@ def test_everything_is_in_it(table: Comparison) -> None:
     assert all(b - a <= 1 for a, b in pairwise(headings))
 
 
-def test_charts_have_names_and_tooltips(table: Comparison) -> None:
-    text = html_of(table)
+def test_charts_have_names_and_tooltips(text: str) -> None:
     page = Page(text)
     drawn = page.of("svg")
     assert all(a.get("role") == "img" and a.get("aria-label") for a in drawn)
@@ -97,8 +116,8 @@ def test_charts_have_names_and_tooltips(table: Comparison) -> None:
     assert all(a.get("scope") in ("col", "row") for a in page.of("th"))
 
 
-def test_nothing_is_fetched_from_anywhere(table: Comparison) -> None:
-    page = Page(html_of(table))
+def test_nothing_is_fetched_from_anywhere(text: str) -> None:
+    page = Page(text)
     for tag, attributes in page.found:
         assert tag not in ("img", "iframe", "object", "embed", "base")
         for key in ("src", "href", "xlink:href", "action", "data"):
@@ -147,26 +166,25 @@ def test_a_table_of_failures_only_has_no_ratio_chart(two_jobs: Instance) -> None
     assert "pip install gurobipy" in " ".join(page.text)
 
 
-def test_same_comparison_same_bytes(table: Comparison) -> None:
-    assert html_of(table) == html_of(table)
-
-
-def test_style_of_the_user_does_not_leak_in_or_out(table: Comparison) -> None:
+def test_same_comparison_same_bytes_whatever_the_style_of_the_user(small: Comparison) -> None:
     import matplotlib as mpl
 
-    plain = html_of(table)
+    plain = html_of(small)
     with mpl.rc_context({"text.color": "red", "axes.facecolor": "black", "font.size": 30}):
         before = dict(mpl.rcParams)
-        assert html_of(table) == plain
+        assert html_of(small) == plain
         assert dict(mpl.rcParams) == before
 
 
-def test_written_in_one_step_or_not_at_all(table: Comparison, tmp_path: Path) -> None:
-    render(table, tmp_path / "deep" / "report.html")
-    assert (tmp_path / "deep" / "report.html").read_text(encoding="utf-8") == html_of(table)
-    assert [p.name for p in (tmp_path / "deep").iterdir()] == ["report.html"]
+def test_written_in_one_step_or_not_at_all(small: Comparison, tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "report.html"
+    small.report(path, title="A & B", command="hetopt compare a --solvers b")
+    assert path.read_text(encoding="utf-8") == html_of(small, title="A & B", command="hetopt compare a --solvers b")
+    shown = " ".join(Page(path.read_text(encoding="utf-8")).text)
+    assert "A & B" in shown and "hetopt compare a --solvers b" in shown
+    assert [p.name for p in path.parent.iterdir()] == ["report.html"]
     with pytest.raises(OutputError):
-        table.report("/proc/no/such/report.html")
+        render(small, "/proc/no/such/report.html")
 
 
 def test_size_of_a_report_of_a_hundred_tasks_is_modest() -> None:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from hetopt.analysis.compare import compare
 from tests.analysis import fakes
+from tests.analysis.fakes import compare_alone as compare
 from tests.conftest import make_instance
 
 pytestmark = pytest.mark.browser

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from hetopt.analysis.metrics import job_metrics
@@ -10,6 +10,7 @@ from hetopt.analysis.plots.gantt_chart import _unit
 from hetopt.analysis.plots.style import (
     axes_for,
     colour,
+    colour_numbers,
     labelled_results,
     legend_below,
     legend_height,
@@ -34,6 +35,7 @@ def cdf(
     ax: Axes | None = None,
     *,
     title: str | None = None,
+    order: Sequence[str] | None = None,
 ) -> Axes:
     """Draw the empirical distribution of flow times of one or several runs on an instance.
 
@@ -47,11 +49,14 @@ def cdf(
         Where to draw; None: a new figure.
     title
         Title; by default none.
+    order
+        Labels in the order of their colours, so that several charts agree; None: that of ``results``.
     """
     pairs = labelled_results(results)
     ax = axes_for(ax, 9.0, 3.6 + legend_height([label for label, _ in pairs]))
     drawn = False
-    for n, (label, result) in enumerate(pairs):
+    numbers = colour_numbers([label for label, _ in pairs], order)
+    for n, (label, result) in zip(numbers, pairs, strict=True):
         schedule = schedule_of(result, instance)
         if schedule is None:
             continue

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from hetopt.analysis.plots.style import (
     MARKERS,
     axes_for,
     colour,
+    colour_numbers,
     labelled_results,
     legend_below,
     legend_height,
@@ -29,6 +30,7 @@ def convergence(
     *,
     title: str | None = None,
     log_time: bool | None = None,
+    order: Sequence[str] | None = None,
 ) -> Axes:
     """Draw the history of one or several runs.
 
@@ -42,16 +44,19 @@ def convergence(
         Title; by default none.
     log_time
         Whether time is on a logarithmic axis; None: when the times span more than a factor of 50.
+    order
+        Labels in the order of their colours, so that several charts agree; None: that of ``results``.
     """
     pairs = labelled_results(results)
-    ax = axes_for(ax, 9.0, 3.6 + legend_height([f"{label} (bound)" for label, _ in pairs for _ in "ib"]))
+    ax = axes_for(ax, 9.0, 3.6 + legend_height([f"{label} (bound)" for label, _ in pairs for _ in range(2)]))
     last = max((r.runtime_seconds for _, r in pairs), default=0.0)
     times = [
         max(p.seconds, 1e-4) for _, r in pairs for p in r.history if p.incumbent is not None or p.bound is not None
     ]
     logarithmic = log_time if log_time is not None else bool(times) and max(*times, last) > 50 * min(times)
     drawn = False
-    for n, (label, result) in enumerate(pairs):
+    numbers = colour_numbers([label for label, _ in pairs], order)
+    for n, (label, result) in zip(numbers, pairs, strict=True):
         for kind in ("incumbent", "bound"):
             points = [
                 (max(p.seconds, 1e-4) if logarithmic else p.seconds, v)

@@ -221,7 +221,7 @@ def _job_numbers(ax: Axes, schedule: Schedule) -> None:
         if (end - start) / span >= 0.014 * len(text) + 0.004:
             ax.text(
                 (start + end) / 2, gpu + middle, text, ha="center", va="center", fontsize=6.5,
-                color=ink_on(colour(job % 24)), clip_on=True, gid=f"inside-{n}",
+                color=ink_on(colour(job % 24)), clip_on=True, gid=f"inside-{n}", in_layout=False,
             )  # fmt: skip
 
 
@@ -229,7 +229,7 @@ def _legend_labels(schedule: Schedule | None, instance: Instance | None, most: i
     """Job (None: the rest) and text of each entry."""
     present = [] if schedule is None or most <= 0 else np.unique(schedule.job).tolist()
     shown = present if len(present) <= most else present[: most - 1]
-    out: list[tuple[int | None, str]] = [(j, f"{j}: {short_text(_job_name(j, instance), 20)}") for j in shown]
+    out: list[tuple[int | None, str]] = [(j, f"{j}: {short_text(_job_name(j, instance), 30)}") for j in shown]
     if len(shown) < len(present):
         out.append((None, f"and {len(present) - len(shown)} more jobs"))
     return out

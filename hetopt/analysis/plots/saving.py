@@ -23,8 +23,11 @@ _METADATA: Final[dict[str, dict[str, Any]]] = {
 }
 
 
-def drawn(chart: Axes | Figure, kind: str, *, dpi: float = 150, transparent: bool = False) -> bytes:
-    """The bytes of a chart as ``svg``, ``pdf`` or ``png``; no date and no random identifier is in them."""
+def drawn(chart: Axes | Figure, kind: str, *, dpi: float = 150, transparent: bool = False, tight: bool = True) -> bytes:
+    """The bytes of a chart as ``svg``, ``pdf`` or ``png``; no date and no random identifier is in them.
+
+    ``tight`` cuts or extends the paper to what is drawn, which takes drawing it twice.
+    """
     import matplotlib as mpl
 
     figure = chart if hasattr(chart, "savefig") else chart.get_figure()
@@ -33,7 +36,12 @@ def drawn(chart: Axes | Figure, kind: str, *, dpi: float = 150, transparent: boo
     stream = io.BytesIO()
     with mpl.rc_context({"svg.hashsalt": "hetopt"}):
         figure.savefig(
-            stream, format=kind, metadata=_METADATA[kind], dpi=dpi, transparent=transparent, bbox_inches="tight"
+            stream,
+            format=kind,
+            metadata=_METADATA[kind],
+            dpi=dpi,
+            transparent=transparent,
+            bbox_inches="tight" if tight else None,
         )
     return stream.getvalue()
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
-    "HUES", "MARKERS", "axes_for", "colour", "ink_on", "labelled_results", "legend_below", "legend_columns", "legend_height",
+    "HUES", "MARKERS", "axes_for", "colour", "colour_numbers", "ink_on", "labelled_results", "legend_below", "legend_columns", "legend_height",
     "plain_text", "quiet", "schedule_of", "short_text",
 ]  # fmt: skip
 
@@ -140,6 +140,14 @@ def schedule_of(what: Result | Schedule, instance: Instance | None) -> Schedule 
     if instance is not None and what.fingerprint != instance.fingerprint:
         raise UsageError(f"the schedule is not of instance {instance.name!r}: their fingerprints differ")
     return schedule
+
+
+def colour_numbers(labels: Sequence[str], order: Sequence[str] | None) -> list[int]:
+    """Colour number of each label: its place in ``order`` (labels that are not in it come after), else its own place."""
+    if order is None:
+        return list(range(len(labels)))
+    known = list(order) + [label for label in labels if label not in order]
+    return [known.index(label) for label in labels]
 
 
 def labelled_results(results: Any) -> list[tuple[str, Result]]:

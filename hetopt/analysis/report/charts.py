@@ -71,10 +71,9 @@ def charts_of(comparison: Comparison, number: int, room: int) -> tuple[InstanceC
     """The charts of instance ``number`` with at most ``room`` bars; returns how many were used too."""
     summary = comparison.instances[number]
     instance = comparison.sources[number]
+    order = [s.label for s in comparison.solvers]
     results = {
-        row.solver: comparison.results[summary.name, row.solver]
-        for row in comparison.rows_of(summary.name)
-        if (summary.name, row.solver) in comparison.results
+        label: comparison.results[summary.name, label] for label in order if (summary.name, label) in comparison.results
     }
     used = 0
     gantts = []
@@ -86,15 +85,14 @@ def charts_of(comparison: Comparison, number: int, room: int) -> tuple[InstanceC
         lines = None
         if any(p.incumbent is not None or p.bound is not None for r in results.values() for p in r.history):
             label = f"{summary.name}: incumbent (solid) and lower bound (dashed) over time of {len(results)} runs"
-            ax = convergence(
-                results, figure_axes(3.6 + legend_height([f"{label} (bound)" for label in results for _ in "ib"]))
-            )
+            height = 3.6 + legend_height([f"{name} (bound)" for name in results for _ in range(2)])
+            ax = convergence(results, figure_axes(height), order=order)
             lines = Chart("convergence", label, inline_svg(ax, f"i{number}c", label))
         scheduled = {k: r for k, r in results.items() if r.incumbent is not None}
         flows = None
         if len(scheduled) > 0 and instance.num_jobs > 1:
             label = f"{summary.name}: distribution of the flow times of {instance.num_jobs} jobs under {len(scheduled)} schedules"
-            ax = cdf(scheduled, instance, figure_axes(3.4 + legend_height(list(scheduled))))
+            ax = cdf(scheduled, instance, figure_axes(3.4 + legend_height(list(scheduled))), order=order)
             flows = Chart("flow times", label, inline_svg(ax, f"i{number}f", label))
     return InstanceCharts(tuple(gantts), lines, flows), used
 

@@ -60,7 +60,7 @@ def inline_svg(ax: Axes, prefix: str, label: str, titles: Sequence[str] = ()) ->
     """
     from hetopt.analysis.plots.saving import drawn
 
-    root = ElementTree.fromstring(drawn(ax, "svg", transparent=True))
+    root = ElementTree.fromstring(drawn(ax, "svg", transparent=True, tight=False))
     for parent in list(root.iter()):
         for child in list(parent):
             if _local(child) in ("metadata", "style"):  # the style would apply to the whole page

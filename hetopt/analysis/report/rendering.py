@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
+from fractions import Fraction
 from importlib.resources import files
 from typing import Any, Final
 
 from hetopt.analysis.comparison import Comparison
-from hetopt.analysis.gaps import percentage, shortened
 from hetopt.analysis.metrics import Summary, summarise
 from hetopt.analysis.report.charts import MOST_BARS_TOGETHER, charts_of, ratio_chart
 from hetopt.analysis.report.glossary import OBJECTIVES, STATUSES, STOP_REASONS, TERMS, TRUSTS
-from hetopt.analysis.tables import COLUMNS, DASH, _grouped
+from hetopt.analysis.tables import COLUMNS, DASH, grouped
 from hetopt.core.documents import write_text
 from hetopt.core.errors import SolverUnavailableError
 from hetopt.core.status import Status
@@ -60,7 +60,7 @@ def html_of(comparison: Comparison, *, title: str | None = None, command: str | 
         js=markupsafe.Markup((folder / "report.js").read_text(encoding="utf-8")),
         dash=DASH,
     )
-    environment.filters["grouped"] = lambda v: DASH if v is None else _grouped(v)
+    environment.filters["grouped"] = lambda v: DASH if v is None else grouped(v)
     environment.filters["svg"] = markupsafe.Markup  # made by inline_svg, which escapes
     instances, solvers = len(comparison.instances), len(comparison.solvers)
     heading = title or (
@@ -99,14 +99,14 @@ def render(
 
 
 def _cells(comparison: Comparison, row: Any) -> dict[str, Any]:
-    best = {i.name: i.best_objective for i in comparison.instances}
+    values = [r.objective for r in comparison.rows_of(row.instance) if r.objective is not None]
     cells = [
         {"key": c.key, "text": c.cell(row), "value": c.plain(row), "numeric": c.numeric, "wide": c.key == "message"}
         for c in COLUMNS
     ]
     return {
         "cells": cells,
-        "best": row.objective is not None and row.objective == best[row.instance],
+        "best": row.objective is not None and row.objective == min(values),
         "failed": row.status is Status.UNKNOWN and bool(row.message) and row.lower_bound is None,
     }
 
@@ -130,14 +130,18 @@ def _sections(comparison: Comparison) -> list[dict[str, Any]]:
 
 def _figures(s: Summary) -> list[str]:
     """In the order of the headings in the template."""
-    texts = [
-        _grouped(s.makespan),
-        shortened(s.flow_time.mean, 1),
-        shortened(s.flow_time.median, 0),
-        shortened(s.flow_time.p99, 0),
-        shortened(s.slowdown.mean, 2),
-        shortened(s.slowdown.largest, 2),
-        percentage(s.overall_utilisation, 1),
-        shortened(s.jain_index, 3),
+
+    def rounded(value: Fraction | None, digits: int, unit: str = "") -> str:
+        return DASH if value is None else f"{float(value):.{digits}f}{unit}"
+
+    percent = None if s.overall_utilisation is None else 100 * s.overall_utilisation
+    return [
+        grouped(s.makespan),
+        rounded(s.flow_time.mean, 1),
+        rounded(s.flow_time.median, 0),
+        rounded(s.flow_time.p99, 0),
+        rounded(s.slowdown.mean, 2),
+        rounded(s.slowdown.largest, 2),
+        rounded(percent, 1, " %"),
+        rounded(s.jain_index, 3),
     ]
-    return [text or DASH for text in texts]
