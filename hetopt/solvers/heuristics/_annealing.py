@@ -283,7 +283,7 @@ def anneal(
     """
     num_rounds = len(sequence)
     num_types = len(first_gpu) - 1
-    near = 40 if num_rounds > 40 else num_rounds - 1
+    near = 250 if num_rounds > 250 else num_rounds - 1
     for step in range(steps):
         base = step * DRAWS
         kind = draws[base]
