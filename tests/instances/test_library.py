@@ -172,8 +172,8 @@ def test_an_index_with_contradicting_bounds_is_refused():
 
 
 def test_entries_are_added_and_replaced(tmp_path, monkeypatch):
-    monkeypatch.setattr(sys.modules["hetopt.instances.library.index"], "FOLDER", tmp_path)
     instance = library.load("T08").model_copy(update={"name": "new"})
+    monkeypatch.setattr(sys.modules["hetopt.instances.library.index"], "FOLDER", tmp_path)
     grown = added(Index.load(INDEX_FILE), instance, title="New", origin="a test", tags=("x",))
     assert [e.name for e in grown.instances] == [*NAMES, "new"]
     assert grown.instances[-1].tasks == instance.num_tasks and Instance.load(tmp_path / "new.json") == instance
