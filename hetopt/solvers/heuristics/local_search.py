@@ -2,8 +2,8 @@
 
 Problem: clairvoyant scheduling for any of the three objectives.  A schedule is coded by a sequence of
 rounds, a set of GPU types per round, and one waste penalty (``_annealing``); decoding places the
-rounds in that order by earliest finish.  Some code decodes to an optimal schedule whenever one exists
-that places each round's tasks greedily within its types; no optimal schedule is guaranteed to be so.
+rounds in that order by earliest finish.  No code need decode to an optimal schedule: the tasks of a
+round are placed together and greedily (measured: 2712 where the optimum is at most 2708).
 
 Annealing runs in *cycles*: each starts from the best code so far at a high temperature and cools
 geometrically; their lengths double, so that stopping at any time finds a cooled search close by.
