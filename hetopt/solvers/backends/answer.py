@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hetopt.core.status import Status, StopReason
 from hetopt.models.base import LinearModel
 
-__all__ = ["Answer", "Reading", "Request", "read", "safe_floor", "whole_bound"]
+__all__ = ["Answer", "Reading", "Request", "read", "safe_floor", "whole_bound", "without_columns"]
 
 RELATIVE: Final = 1e-9
 ABSOLUTE: Final = 1e-5
@@ -133,6 +133,16 @@ def read(
     elif status is Status.UNKNOWN and values is not None:
         status = Status.FEASIBLE
     return Answer(status, stop, values, objective, bound, nodes, native, message, version)
+
+
+def without_columns(model: LinearModel) -> Answer | None:
+    """The answer to a model that has no columns left, for which backends have no common word; else None."""
+    if model.num_columns:
+        return None
+    nothing = np.zeros(0)
+    if model.broken(nothing):
+        return Answer(Status.INFEASIBLE, StopReason.PROVED, native="no columns")
+    return Answer(Status.OPTIMAL, StopReason.PROVED, nothing, model.offset, model.offset, native="no columns")
 
 
 def safe_floor(bound: float) -> Fraction:

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import math
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -135,7 +134,6 @@ def solve_cp(
         except BaseException as error:
             failure.append(error)
 
-    began = time.perf_counter()
     thread = threading.Thread(target=work, name="cp-sat", daemon=True)
     thread.start()
     interrupted = False
@@ -159,10 +157,10 @@ def solve_cp(
         reason = StopReason.PROVED
     elif interrupted:
         reason = StopReason.INTERRUPTED
-    elif time_limit is not None and time.perf_counter() - began >= time_limit:
-        reason = StopReason.TIME
-    elif work_limit is not None:
+    elif work_limit is not None and (time_limit is None or spent >= work_limit):
         reason = StopReason.WORK
+    elif time_limit is not None:  # it may end a little early
+        reason = StopReason.TIME
     else:
         reason = StopReason.ERROR
     solved = word in ("OPTIMAL", "FEASIBLE")

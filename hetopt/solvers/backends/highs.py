@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from hetopt.core.status import Status, StopReason
 from hetopt.models._native import load_highspy, version
 from hetopt.models.base import LinearModel
-from hetopt.solvers.backends.answer import Answer, Bounded, Improved, Reading, Request, read
+from hetopt.solvers.backends.answer import Answer, Bounded, Improved, Reading, Request, read, without_columns
 from hetopt.solvers.backends.isolate import (
     Channel,
     IsolatedError,
@@ -120,6 +120,9 @@ def solve(
         highspy is not installed.
     """
     load_highspy()
+    known = without_columns(request.model)
+    if known is not None:
+        return known
     if request.seconds is not None and request.seconds <= 0:
         return Answer(Status.UNKNOWN, StopReason.TIME, native="kTimeLimit", version=version("highspy"))
     if request.seconds is not None and request.model.num_entries > ISOLATE_ENTRIES:

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from hetopt.core.errors import SolverUnavailableError, UsageError
 from hetopt.core.status import Status, StopReason
 from hetopt.models._native import installed, version
-from hetopt.solvers.backends.answer import Answer, Reading, Request, read
+from hetopt.solvers.backends.answer import Answer, Reading, Request, read, without_columns
 from hetopt.solvers.backends.isolate import (
     Channel,
     IsolatedError,
@@ -109,13 +109,12 @@ def bundled_cbc() -> Path | None:
         return None
     if spec is None or spec.origin is None:
         return None
-    system = (
-        {"posix": "osx" if os.uname().sysname == "Darwin" else "linux"}.get(os.name, "win")
-        if os.name == "posix"
-        else "win"
-    )
+    if os.name == "posix":
+        system = "osx" if os.uname().sysname == "Darwin" else "linux"
+        machine = os.uname().machine
+    else:
+        system, machine = "win", "AMD64"
     folder = Path(spec.origin).parent / "solverdir" / "cbc" / system
-    machine = os.uname().machine if os.name == "posix" else "AMD64"
     names = ("arm64",) if machine in ("arm64", "aarch64") else ("i64", "64")
     for name in names:
         for file in ("cbc", "cbc.exe"):
@@ -270,6 +269,9 @@ def solve(request: Request, engine: str, *, stop: Callable[[], bool] | None = No
         how = "pip install 'pulp>=3.3.2,<5'" if absent == "pulp" else chosen.install
         have = ", ".join(["highs", *(e.name for e in ENGINES.values() if e.installed())])
         raise SolverUnavailableError(f"{absent} is not installed here; get it with: {how} (installed: {have})")
+    known = without_columns(request.model)
+    if known is not None:
+        return known
     if request.seconds is not None and request.seconds <= 0:
         return Answer(_S.UNKNOWN, _R.TIME, native="no time left", version=version("pulp"))
     deadline = None if request.seconds is None else time.time() + request.seconds

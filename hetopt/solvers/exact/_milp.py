@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hetopt.core.certificate import Bound
 from hetopt.core.errors import UsageError, VerificationError
 from hetopt.core.instance import Instance
-from hetopt.core.objectives import evaluate
+from hetopt.core.objectives import evaluate, offset
 from hetopt.core.schedule import Schedule
 from hetopt.core.solver import Exclusions, Limits, Observer, Outcome
 from hetopt.core.status import Objective, Status, StopReason, Trust
@@ -80,7 +80,10 @@ def solve_milp(
     """Solve an instance through a linear formulation; see ``Solver.solve``."""
     clock = _Clock(limits, observer)
     best, value = _first(instance, objective, incumbent)
-    observer.record(incumbent=value, schedule=best)
+    alone = _critical_path(instance, objective, value)
+    observer.record(incumbent=value, schedule=best, bound=alone)
+    if bound is None and alone.ceiling == value:
+        bound = alone
     library = version("highspy") if backend == "highs" else version("pulp")
 
     def early(stop: StopReason, message: str) -> Outcome:
@@ -129,6 +132,18 @@ def _first(instance: Instance, objective: Objective, incumbent: Schedule | None)
         candidates.insert(0, left_shifted(instance, incumbent))
     best = min(candidates, key=lambda schedule: evaluate(instance, schedule, objective))
     return best, evaluate(instance, best, objective)
+
+
+def _critical_path(instance: Instance, objective: Objective, value: int) -> Bound:
+    """Every job alone on the fastest GPUs: exact, and there before the backend has any bound."""
+    ends = start_windows(instance, objective, value).completion_earliest.tolist()
+    if objective is Objective.MAKESPAN:
+        least = max(ends)
+    else:
+        least = sum(job.weight * end for job, end in zip(instance.jobs, ends, strict=True)) + offset(
+            instance, objective
+        )
+    return Bound(Fraction(least), "critical-path", Trust.DERIVED)
 
 
 def _size(
