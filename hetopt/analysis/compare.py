@@ -7,6 +7,7 @@ every ratio, and a schedule that is better than a "proved" bound is an error.
 
 from __future__ import annotations
 
+import json
 import math
 import platform
 import time
@@ -150,7 +151,7 @@ def compare(
                 done[name].append(finished)
                 index += 1
                 tell(*place, result=finished.result, error=finished.error or None)
-                if finished.result is not None and finished.result.extra.get("interrupted"):
+                if finished.result is not None and _was_interrupted(finished.result):
                     raise KeyboardInterrupt
     except KeyboardInterrupt:
         interrupted = True
@@ -309,6 +310,11 @@ def _run_one(
     return _Run(entry.label, result, "", result.runtime_seconds)
 
 
+def _was_interrupted(result: Result) -> bool:
+    """Also where the solver was done before it noticed."""
+    return result.stop_reason is StopReason.INTERRUPTED or bool(result.extra.get("interrupted"))
+
+
 # --------------------------------------------------------------------------------------- assembly
 
 
@@ -434,7 +440,11 @@ def _kind(entry: _Entry) -> str:
 
 
 def _options(solver: Solver | None) -> dict[str, Any]:
-    return asdict(solver) if is_dataclass(solver) and not isinstance(solver, type) else {}
+    """Its parameters as JSON values; what JSON has no word for, as text."""
+    if not is_dataclass(solver) or isinstance(solver, type):
+        return {}
+    options: dict[str, Any] = json.loads(json.dumps(asdict(solver), default=str))
+    return options
 
 
 def _versions() -> dict[str, str]:

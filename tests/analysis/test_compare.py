@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import dataclass
 from fractions import Fraction
 
 import jsonschema
@@ -155,6 +156,16 @@ def test_ctrl_c_in_a_listener_keeps_the_rows_done(two_jobs: Instance) -> None:
 
     table = compare(two_jobs, [fakes.Ordered(), fakes.Bounding()], listener=listener)
     assert [r.solver for r in table.rows] == ["ordered"] and table.interrupted and table.not_run == 1
+
+
+def test_options_that_json_has_no_word_for_are_text(two_jobs: Instance) -> None:
+    @dataclass(frozen=True)
+    class Strange(fakes.Ordered):
+        share: Fraction = Fraction(1, 3)
+        names: tuple[str, ...] = ("a",)
+
+    options = json.loads(compare(two_jobs, Strange()).to_json())["solvers"][0]["options"]
+    assert options == {"reverse": False, "share": "1/3", "names": ["a"]}
 
 
 def test_listener_hears_start_points_and_end(two_jobs: Instance) -> None:

@@ -19,7 +19,7 @@ from matplotlib.collections import PolyCollection
 from hetopt.analysis import plots
 from hetopt.analysis.comparison import Comparison, ContradictionError
 from hetopt.analysis.plots.style import colour, ink_on
-from hetopt.core.errors import OutputError, UsageError
+from hetopt.core.errors import OutputError, SolverUnavailableError, UsageError
 from hetopt.core.instance import Instance
 from hetopt.core.schedule import Schedule
 from hetopt.core.solver import Limits
@@ -215,6 +215,18 @@ def test_interactive_gantt_has_one_trace_a_job(two_jobs: Instance, schedule: Sch
         schedule.gpu.tolist(), schedule.start.tolist(), (schedule.end - schedule.start).tolist(), strict=True
     )
     assert bars == sorted(expected)
+
+
+@pytest.mark.parametrize(
+    ("package", "extra"), [("matplotlib.pyplot", "report"), ("plotly.graph_objects", "interactive")]
+)
+def test_a_missing_extra_is_named(
+    monkeypatch: pytest.MonkeyPatch, schedule: Schedule, package: str, extra: str
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    draw = plots.gantt if extra == "report" else plots.gantt_interactive
+    with pytest.raises(SolverUnavailableError, match=rf"pip install 'hetopt\[{extra}\]'"):
+        draw(schedule)
 
 
 def test_colours_differ_and_text_on_them_is_readable() -> None:

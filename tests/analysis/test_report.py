@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from hetopt.analysis.comparison import Comparison, ContradictionError
 from hetopt.analysis.report import charts, html_of, render
 from hetopt.analysis.tables import COLUMNS
-from hetopt.core.errors import OutputError
+from hetopt.core.errors import OutputError, SolverUnavailableError
 from hetopt.core.instance import GpuType, Instance, Job, SyncRound
 from tests.analysis import fakes
 from tests.analysis.fakes import compare_alone as compare
@@ -150,6 +151,22 @@ def test_large_schedules_are_left_out_with_a_word(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(charts, "MOST_BARS", 100)
     made, used = charts.charts_of(table, 0, 15)
     assert [c.svg is not None for c in made.gantts] == [True, False] and used == 10
+
+
+def test_many_instances_have_few_charts_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(charts, "MANY_INSTANCES", 1)
+    monkeypatch.setattr(charts, "FEW_CHARTS", 1)
+    solvers = {"a": fakes.Ordered(), "b": fakes.Ordered(), "c": fakes.Ordered()}
+    text = html_of(compare([TIGHT, TIGHT], solvers))
+    assert text.count('class="mark-bars"') == 2
+    assert text.count("Gantt chart: b, c</strong> left out") == 2
+
+
+@pytest.mark.parametrize("package", ["matplotlib", "jinja2"])
+def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch, small: Comparison, package: str) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(SolverUnavailableError, match=rf"{package}.*pip install 'hetopt\[report\]'"):
+        html_of(small)
 
 
 def test_contradictions_and_interruptions_are_announced(two_jobs: Instance) -> None:

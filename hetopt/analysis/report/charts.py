@@ -25,6 +25,11 @@ MOST_BARS_TOGETHER: Final = 15_000
 """When the Gantt charts of a report have this many bars, the following ones are left out."""
 
 
+MANY_INSTANCES: Final = 8
+"""With more instances than this, each has at most ``FEW_CHARTS`` Gantt charts."""
+FEW_CHARTS: Final = 3
+
+
 @dataclass(frozen=True)
 class Chart:
     """A drawing with its caption; ``svg`` is None where it is left out, and ``caption`` says why."""
@@ -77,7 +82,13 @@ def charts_of(comparison: Comparison, number: int, room: int) -> tuple[InstanceC
     }
     used = 0
     gantts = []
-    for n, row in enumerate(_gantt_rows(comparison, summary.name)):
+    rows = _gantt_rows(comparison, summary.name)
+    most = FEW_CHARTS if len(comparison.instances) > MANY_INSTANCES else len(rows)
+    for n, row in enumerate(rows):
+        if n >= most:
+            why = f"left out: a report of more than {MANY_INSTANCES} instances has {FEW_CHARTS} Gantt charts for each."
+            gantts.append(Chart(", ".join(r.solver for r in rows[most:]), why, None))
+            break
         chart = _gantt(results[row.solver], instance, summary, row, f"i{number}g{n}", room - used)
         used += summary.tasks if chart.svg is not None else 0
         gantts.append(chart)
