@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import platform
+import sys
 import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -450,6 +451,5 @@ def _options(solver: Solver | None) -> dict[str, Any]:
 def _versions() -> dict[str, str]:
     import numpy as np
 
-    import hetopt
-
-    return {"hetopt": hetopt.__version__, "python": platform.python_version(), "numpy": np.__version__}
+    package = sys.modules["hetopt"]  # loaded since we are in it; importing the public face from here would be a cycle
+    return {"hetopt": package.__version__, "python": platform.python_version(), "numpy": np.__version__}
