@@ -21,7 +21,7 @@ SOLVERS = [
 ]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", [*range(8), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(8, 60))])
 @pytest.mark.parametrize("objective", list(Objective))
 def test_highs_agrees_with_the_oracle(seed, objective):
     instance = tiny(seed)
@@ -32,7 +32,7 @@ def test_highs_agrees_with_the_oracle(seed, objective):
         assert (result.objective, result.bound) == (best, best), (solver, params)
 
 
-@pytest.mark.parametrize("backend", ["cbc", "pulp-highs"])
+@pytest.mark.parametrize("backend", ["cbc", pytest.param("pulp-highs", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("seed", "solver", "objective"),
     [
