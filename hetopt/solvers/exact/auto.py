@@ -83,7 +83,7 @@ class Auto:
     )
     objectives: ClassVar[frozenset[Objective]] = frozenset(Objective)
 
-    search_share: float = 0.1
+    search_share: float = 0.15
     bound_share: float = 0.2
     prune: bool = True
 
@@ -236,7 +236,7 @@ class _Portfolio:
     def stages(self) -> Iterator[tuple[str, Callable[[], None]]]:
         """Name and action of each stage: small doses first, so that easy instances end at once."""
         share = self.solver.search_share
-        yield "local search", lambda: self.search(self.share(share), FIRST_DECODES)
+        yield "local search", lambda: self.search(self.share(min(share, 0.05)), FIRST_DECODES)
         if self.objective is Objective.MAKESPAN:
             yield "combinatorial", lambda: self.relaxation("combinatorial", 0.05)
         else:
@@ -256,8 +256,7 @@ class _Portfolio:
 
     def list_schedules(self) -> None:
         """Two list schedules, shifted to the left."""
-        for make in (lambda: first_schedule(self.instance, self.objective), lambda: quick_schedule(self.instance)):
-            schedule = make()
+        for schedule in (first_schedule(self.instance, self.objective), quick_schedule(self.instance)):
             if self.instance.num_tasks <= MODEL_INTERVALS:
                 schedule = left_shifted(self.instance, schedule)
             self.record(incumbent=evaluate(self.instance, schedule, self.objective), schedule=schedule)

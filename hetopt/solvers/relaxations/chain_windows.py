@@ -31,9 +31,9 @@ compiled kernel and its plain twin agree byte for byte.
 
 Complexity: O(T K) a round for (2), O(T W_r K log K) for (3); memory O(R_n T) for one job.
 
-References: R. Lagrangian relaxation of resource constraints after H. Fisher, "Optimal solution of
-scheduling problems using Lagrange multipliers", Operations Research 21 (1973); the chain programme for
-job-based relaxation is standard (Moehring, Schulz, Stork, Uetz, Management Science 49, 2003).
+References: M. L. Fisher, "Optimal solution of scheduling problems using Lagrange multipliers: part I", Operations
+Research 21 (1973), for pricing resources per period; R. Moehring, A. Schulz, F. Stork, M. Uetz, Management
+Science 49 (2003), for the relaxation in project scheduling.
 """
 
 from __future__ import annotations
