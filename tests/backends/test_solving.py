@@ -169,6 +169,21 @@ def test_nothing_is_printed_and_the_log_goes_to_its_file(capfd, tmp_path):
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.parametrize(
+    ("engine", "word"), [("highs", "Primal bound"), ("isolated", "Primal bound"), ("cbc", "Result - Optimal")]
+)
+def test_the_log_goes_to_the_logger_when_somebody_listens(engine, word, caplog, monkeypatch):
+    request = Request(knapsack(), seconds=30.0)
+    if engine == "isolated":
+        monkeypatch.setattr(highs, "ISOLATE_ENTRIES", 1)
+    name = "cbc" if engine == "cbc" else "highs"
+    assert solve(name, request).status is Status.OPTIMAL
+    assert caplog.text == ""
+    with caplog.at_level("INFO", logger="hetopt"):
+        assert solve(name, request).status is Status.OPTIMAL
+    assert word in caplog.text
+
+
 def test_missing_solvers_are_named_with_what_is_there(monkeypatch):
     monkeypatch.setenv("PATH", "")
     for engine in ("gurobi", "cplex", "scip"):

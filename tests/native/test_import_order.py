@@ -70,7 +70,7 @@ def interpreter(code: str) -> subprocess.CompletedProcess[str]:
         pytest.param("import highspy, pulp", id="highspy-pulp", marks=pytest.mark.slow),
         pytest.param("import cvxpy, pulp", id="cvxpy-pulp", marks=pytest.mark.slow),
         pytest.param("import ortools.sat.python.cp_model, pulp", id="cpsat-pulp", marks=pytest.mark.slow),
-        pytest.param("", id="nothing"),
+        pytest.param("", id="nothing", marks=pytest.mark.slow),
     ],
 )
 def test_the_loader_works_after_every_order_of_the_user(before):

@@ -217,7 +217,8 @@ class _Layout:
             if r == last[job[r]]:
                 continue
             begun = [(t, c) for t, _, c in of_round[r + 1]]
-            ticks_of = [t for t in y[r] if t >= min(begun, default=(0, 0))[0]]
+            soonest = min((t for t, _ in begun), default=0)
+            ticks_of = [t for t in y[r] if t >= soonest]
             count = started[r + 1] = cls._write_count(
                 model, "B", label[r + 1], "begun", ticks_of, begun, scale[r + 1]
             )  # (6)

@@ -70,6 +70,8 @@ class Answer:
         The backend's own word for the outcome.
     message, version
         For the result.
+    log
+        The backend's log, where it ran in another process and somebody wants it.
     """
 
     status: Status
@@ -81,6 +83,7 @@ class Answer:
     native: str = ""
     message: str = ""
     version: str = ""
+    log: str = ""
 
 
 @dataclass(frozen=True)

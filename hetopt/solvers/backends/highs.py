@@ -17,6 +17,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -146,11 +147,13 @@ def _solve_isolated(
     try:
         answer: Answer = run_isolated(
             f"{__name__}:_in_child",
-            (request, time.time() + request.seconds),
+            (request, time.time() + request.seconds, LOGGER.isEnabledFor(logging.INFO)),
             time_limit=request.seconds + max(0.3, 0.03 * request.seconds),
             stop=stop,
             on_report=progress,
         )
+        for line in answer.log.splitlines():
+            LOGGER.info("%s", line)
         return answer
     except IsolatedError as error:
         outcome = {
@@ -162,11 +165,12 @@ def _solve_isolated(
         return read(OUTCOMES[outcome], native=outcome, message=message, version=version("highspy"), **best)
 
 
-def _in_child(channel: Channel, payload: tuple[Request, float]) -> Answer:
+def _in_child(channel: Channel, payload: tuple[Request, float, bool]) -> Answer:
     """The same in a process of its own; start-up counts as time."""
-    from dataclasses import replace
-
-    request, deadline = payload
+    request, deadline, logged = payload
+    log = channel.folder / "log"
+    if logged and not request.log_file:
+        request = replace(request, log_file=str(log))
     state: dict[str, Any] = {"values": None, "objective": None, "bound": None}
 
     def improved(values: NDArray[np.float64], objective: float) -> None:
@@ -178,7 +182,8 @@ def _in_child(channel: Channel, payload: tuple[Request, float]) -> Answer:
         channel.report(dict(state))
 
     left = replace(request, seconds=max(0.0, deadline - time.time()))
-    return _solve_here(left, channel.stop_requested, improved, bounded)
+    answer = _solve_here(left, channel.stop_requested, improved, bounded)
+    return replace(answer, log=log.read_text(encoding="utf-8", errors="replace")) if log.is_file() else answer
 
 
 def _solve_here(
@@ -260,13 +265,13 @@ def _run(
 
 
 def _configure(highs: Any, request: Request) -> None:
-    logging_wanted = bool(request.log_file) or LOGGER.isEnabledFor(logging.DEBUG)
+    logging_wanted = bool(request.log_file) or LOGGER.isEnabledFor(logging.INFO)
     highs.setOptionValue("output_flag", logging_wanted)
     highs.setOptionValue("log_to_console", False)
     if request.log_file:
         highs.setOptionValue("log_file", request.log_file)
-    if LOGGER.isEnabledFor(logging.DEBUG):
-        highs.cbLogging += lambda event: LOGGER.debug("%s", event.message.rstrip())
+    if LOGGER.isEnabledFor(logging.INFO):
+        highs.cbLogging += lambda event: LOGGER.info("%s", event.message.rstrip())
     highs.setOptionValue("threads", request.threads)
     highs.setOptionValue("random_seed", request.seed % 2**31)
     highs.setOptionValue("mip_rel_gap", 0.0)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import logging
 import os
 import re
 import shutil
@@ -49,6 +50,8 @@ __all__ = [
     "parse_cbc_log",
     "solve",
 ]
+
+LOGGER: Final = logging.getLogger("hetopt.pulp")
 
 _S, _R = Status, StopReason
 
@@ -291,6 +294,9 @@ def solve(request: Request, engine: str, *, stop: Callable[[], bool] | None = No
         return Answer(
             _S.UNKNOWN, _R.ERROR, native="failed", message=f"{engine} through PuLP: {text}", version=version("pulp")
         )
+    if not request.log_file:
+        for line in native.log.splitlines():
+            LOGGER.info("%s", line)
     answer = interpret(native, request, engine)
     if stop is not None and stop() and answer.stop_reason in (_R.ERROR, _R.TIME):
         answer = replace(answer, stop_reason=_R.INTERRUPTED)
