@@ -26,8 +26,8 @@ MOST_BARS_TOGETHER: Final = 15_000
 
 
 MANY_INSTANCES: Final = 8
-"""With more instances than this, each has at most ``FEW_CHARTS`` Gantt charts."""
-FEW_CHARTS: Final = 3
+"""With more instances than this, each has at most ``FEW_CHARTS`` Gantt charts and no chart of flow times."""
+FEW_CHARTS: Final = 2
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def charts_of(comparison: Comparison, number: int, room: int) -> tuple[InstanceC
             lines = Chart("convergence", label, inline_svg(ax, f"i{number}c", label))
         scheduled = {k: r for k, r in results.items() if r.incumbent is not None}
         flows = None
-        if len(scheduled) > 0 and instance.num_jobs > 1:
+        if scheduled and instance.num_jobs > 1 and len(comparison.instances) <= MANY_INSTANCES:
             label = f"{summary.name}: distribution of the flow times of {instance.num_jobs} jobs under {len(scheduled)} schedules"
             ax = cdf(scheduled, instance, figure_axes(3.4 + legend_height(list(scheduled))), order=order)
             flows = Chart("flow times", label, inline_svg(ax, f"i{number}f", label))
