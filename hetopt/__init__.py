@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from hetopt.analysis import plots as plot
-    from hetopt.api import bound, check_bound, compare, generate, load, solve, verify
+    from hetopt.api import bound, check_bound, compare, generate, load, solve, solve_round, verify
+    from hetopt.core.allocation import Allocation
     from hetopt.core.certificate import Bound, Certificate
     from hetopt.core.errors import (
         Fault,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from hetopt.core.instance import GpuType, Instance, Job, SyncRound
     from hetopt.core.objectives import completion_times, evaluate, flow_times
     from hetopt.core.result import HistoryPoint, Result
+    from hetopt.core.round_problem import RoundProblem
     from hetopt.core.schedule import Schedule
     from hetopt.core.solver import Limits, Outcome, Solver
     from hetopt.core.status import Capability, Objective, SolverKind, Status, StopReason, Trust
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME: Final[dict[str, tuple[str, ...]]] = {
-    "hetopt.api": ("bound", "check_bound", "compare", "generate", "load", "solve", "verify"),
+    "hetopt.api": ("bound", "check_bound", "compare", "generate", "load", "solve", "solve_round", "verify"),
     "hetopt.core.certificate": ("Bound", "Certificate"),
     "hetopt.core.errors": (
         "Fault",
@@ -54,6 +56,8 @@ _HOME: Final[dict[str, tuple[str, ...]]] = {
     "hetopt.core.instance": ("GpuType", "Instance", "Job", "SyncRound"),
     "hetopt.core.objectives": ("completion_times", "evaluate", "flow_times"),
     "hetopt.core.result": ("HistoryPoint", "Result"),
+    "hetopt.core.round_problem": ("RoundProblem",),
+    "hetopt.core.allocation": ("Allocation",),
     "hetopt.core.schedule": ("Schedule",),
     "hetopt.core.solver": ("Limits", "Outcome", "Solver"),
     "hetopt.core.status": ("Capability", "Objective", "SolverKind", "Status", "StopReason", "Trust"),
@@ -62,6 +66,7 @@ _MODULE_OF: Final = {name: module for module, names in _HOME.items() for name in
 _SUBMODULES: Final = {"plot": "hetopt.analysis.plots"}
 
 __all__ = [
+    "Allocation",
     "Bound",
     "Capability",
     "Certificate",
@@ -79,6 +84,7 @@ __all__ = [
     "Outcome",
     "OutputError",
     "Result",
+    "RoundProblem",
     "Schedule",
     "Solver",
     "SolverKind",
@@ -102,6 +108,7 @@ __all__ = [
     "load",
     "plot",
     "solve",
+    "solve_round",
     "verify",
     "violations",
 ]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hetopt.core.solver import Limits, Solver
     from hetopt.core.status import Objective
 
-__all__ = ["bound", "check_bound", "compare", "generate", "load", "make_limits", "solve", "verify"]
+__all__ = ["bound", "check_bound", "compare", "generate", "load", "make_limits", "solve", "solve_round", "verify"]
 
 
 def load(source: str | os.PathLike[str]) -> Any:
@@ -333,3 +333,39 @@ def check_bound(instance: Instance | str | os.PathLike[str], **options: Any) -> 
     from hetopt.analysis.bound_check import check_bound as check
 
     return check(_as_instance(instance), **options)
+
+
+def solve_round(
+    problem: RoundProblem | str | os.PathLike[str],
+    solver: str | Any = "fft-fast",
+    *,
+    time_limit: float | None = None,
+    work_limit: int | None = None,
+    threads: int = 1,
+    seed: int = 0,
+    params: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Allocation:
+    """Solve one scheduling round: which job runs on which GPU type.
+
+    Parameters
+    ----------
+    problem
+        The round, or its path.
+    solver
+        A solver of kind round.
+    time_limit, work_limit, threads, seed, params
+        As for :func:`solve`.
+    **options
+        ``cost``, ``rule``, ``incumbent``, ``listener``: see :func:`hetopt.solvers.rounds.run.run_round`.
+    """
+    from hetopt.core.errors import UsageError
+    from hetopt.core.round_problem import RoundProblem
+    from hetopt.solvers.rounds.run import run_round
+
+    if isinstance(problem, (str, os.PathLike)):
+        problem = load(problem)
+    if not isinstance(problem, RoundProblem):
+        raise UsageError(f"a round (hetopt/round) or the path of one is needed here; found {type(problem).__name__}")
+    limits = make_limits(time_limit, work_limit, threads)
+    return run_round(solver, problem, limits=limits, seed=seed, params=dict(params or {}), **options)

@@ -18,6 +18,11 @@ READERS: Final[dict[str, str]] = {
     "hetopt/schedule": "hetopt.core.schedule:Schedule",
     "hetopt/result": "hetopt.core.result:Result",
     "hetopt/certificate": "hetopt.core.certificate:Certificate",
+    "hetopt/bounds": "hetopt.analysis.bounds:Bounds",
+    "hetopt/check": "hetopt.analysis.bound_check:BoundCheck",
+    "hetopt/comparison": "hetopt.analysis.comparison:ComparisonDocument",
+    "hetopt/verification": "hetopt.analysis.certify.verification:Verification",
+    "hetopt/solvers": "hetopt.analysis.inventory:SolversDocument",
     "hetopt/round": "hetopt.core.round_problem:RoundProblem",
     "hetopt/allocation": "hetopt.core.allocation:Allocation",
 }

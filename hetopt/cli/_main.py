@@ -150,6 +150,7 @@ def _internal(error: Exception, show: bool) -> int:
 def command() -> Any:
     """The whole application as a callable command, its modules imported."""
     from hetopt.cli import (
+        adversary,
         bound,
         check,
         compare,
@@ -157,6 +158,7 @@ def command() -> Any:
         export,
         generate,
         plot,
+        round,
         schema,
         solve,
         solvers,
@@ -164,7 +166,9 @@ def command() -> Any:
     )
 
     if not app.registered_commands:
-        modules = (generate, convert, solve, bound, check, verify, compare, plot, export, solvers, schema)
-        for module in modules:
+        for module in (
+            *(generate, convert, solve, bound, check, verify, compare, plot, export),
+            *(adversary, round, solvers, schema),
+        ):
             module.register(app)
     return typer.main.get_command(app)
