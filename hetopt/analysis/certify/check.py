@@ -34,6 +34,9 @@ KINDS: Final[Mapping[str, str]] = MappingProxyType(
 )
 """Kinds of certificates and the function that checks each."""
 
+ROUND_KINDS: Final = frozenset({"fft-round"})
+"""Those that are about an FFT round; all others are about an instance."""
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -83,6 +86,10 @@ def check_certificate(problem: Instance | RoundProblem, certificate: Certificate
         )
     if certificate.kind not in KINDS:
         return _refused(f"no kind of certificate is called {certificate.kind!r}; known: {', '.join(KINDS)}")
+    about_round = certificate.kind in ROUND_KINDS
+    if about_round != isinstance(problem, RoundProblem):
+        what = "an FFT round" if about_round else "an instance"
+        return _refused(f"certificates of kind {certificate.kind!r} are about {what}; the problem is not one")
     module, _, name = KINDS[certificate.kind].partition(":")
     prove: Callable[[Any, Any], Proved] = getattr(importlib.import_module(module), name)
     try:

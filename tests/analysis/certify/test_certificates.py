@@ -235,3 +235,34 @@ def test_the_check_of_ten_thousand_rounds_is_near_linear():
     finally:
         midpoint_lp.heapq = original
     assert len(pushes) <= 10_000
+
+
+def test_a_kind_for_the_other_sort_of_problem_is_refused(small):
+    from hetopt.core.round_problem import RoundProblem
+
+    certificate = good(small)
+    wrong = Certificate("fft-round", certificate.bound, small.fingerprint, certificate.data)
+    assert "about an FFT round" in check_certificate(small, wrong).reasons[0]
+    problem = RoundProblem.from_dict(
+        {
+            "format": "hetopt/round",
+            "version": 1,
+            "name": "r",
+            "round_seconds": 300,
+            "now": 1,
+            "gpu_types": [{"name": "a", "count": 1}],
+            "jobs": [
+                {
+                    "name": "x",
+                    "demand": 1,
+                    "work": 4,
+                    "done": 0,
+                    "release_date": 0,
+                    "throughput": [1.0],
+                    "current_type": None,
+                }
+            ],
+        }
+    )
+    other = Certificate(certificate.kind, certificate.bound, problem.fingerprint, certificate.data)
+    assert "about an instance" in check_certificate(problem, other).reasons[0]
