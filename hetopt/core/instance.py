@@ -12,7 +12,8 @@ All times are whole ticks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -22,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
-from hetopt.core.documents import MAX_EXACT, Document, Part, fingerprint_of
+from hetopt.core.documents import MAX_EXACT, Document, Part, canonical_json
 from hetopt.core.errors import Fault, InputError, shown
 
 __all__ = ["MAX_TASKS", "GpuType", "Instance", "InstanceArrays", "Job", "SyncRound"]
@@ -150,13 +151,21 @@ class InstanceArrays:
         return len(self.gpu_type)
 
 
+def _matrix(rows: Iterable[tuple[int | None, ...]], shape: tuple[int, int]) -> NDArray[np.int64]:
+    """Rows of times as an array; -1 stands for null until the mask is taken."""
+    flat = (-1 if value is None else value for row in rows for value in row)
+    return np.fromiter(flat, dtype=np.int64, count=shape[0] * shape[1]).reshape(shape)
+
+
 def _arrays(instance: Instance) -> InstanceArrays:
     count = np.array([g.count for g in instance.gpu_types], dtype=np.int64)
     parts = [part for job in instance.jobs for part in job.rounds]
     repeat = np.array([part.repeat for part in parts], dtype=np.int64)
-    allowed = np.array([[p is not None for p in part.processing_time] for part in parts], dtype=np.bool_)
-    processing = np.array([[p or 0 for p in part.processing_time] for part in parts], dtype=np.int64)
-    sync = np.array([[s or 0 for s in part.sync_time] for part in parts], dtype=np.int64)
+    shape = (len(parts), len(count))
+    processing = _matrix((part.processing_time for part in parts), shape)
+    sync = np.maximum(_matrix((part.sync_time for part in parts), shape), 0)
+    allowed = processing >= 0
+    processing = np.maximum(processing, 0)
     scale = np.repeat(np.array([part.scale for part in parts], dtype=np.int64), repeat)
     rounds_of = [sum(part.repeat for part in job.rounds) for job in instance.jobs]
     round_start = np.concatenate(([0], np.cumsum(rounds_of))).astype(np.int64)
@@ -188,6 +197,43 @@ def _arrays(instance: Instance) -> InstanceArrays:
 
 def _whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _canonical_text(instance: Instance) -> str:
+    """``canonical_json`` of the content that the fingerprint is taken of, written directly.
+
+    Millions of rounds make this worth while; the tests compare it with the plain recipe.
+    """
+    times: dict[tuple[int | None, ...], str] = {}
+
+    def listed(values: tuple[int | None, ...]) -> str:
+        text = times.get(values)
+        if text is None:
+            text = times[values] = canonical_json(values)
+        return text
+
+    def job_text(job: Job) -> str:
+        merged: list[list[Any]] = []  # [repeat, round]
+        for part in job.rounds:
+            last = merged[-1][1] if merged else None
+            if last is not None and (last.scale, last.processing_time, last.sync_time) == (
+                part.scale,
+                part.processing_time,
+                part.sync_time,
+            ):
+                merged[-1][0] += part.repeat
+            else:
+                merged.append([part.repeat, part])
+        rounds = ",".join(
+            f'{{"processing_time":{listed(p.processing_time)},"repeat":{repeat},"scale":{p.scale},"sync_time":{listed(p.sync_time)}}}'
+            for repeat, p in merged
+        )
+        return f'{{"name":{canonical_json(job.name)},"release_date":{job.release_date},"rounds":[{rounds}],"weight":{job.weight}}}'
+
+    gpu_types = canonical_json([g.model_dump() for g in instance.gpu_types])
+    jobs = ",".join(job_text(job) for job in instance.jobs)
+    head = f'"format":{canonical_json(instance.format)},"gpu_types":{gpu_types},"jobs":[{jobs}]'
+    return f'{{{head},"tick_seconds":{canonical_json(instance.tick_seconds)},"version":{instance.version}}}'
 
 
 class Instance(Document):
@@ -298,18 +344,7 @@ class Instance(Document):
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of the canonical content; the instance's own name does not count."""
-        content = self.to_dict()
-        del content["name"]
-        for job in content["jobs"]:
-            merged: list[dict[str, Any]] = []
-            for part in job["rounds"]:
-                alike = merged and all(merged[-1][k] == part[k] for k in ("scale", "processing_time", "sync_time"))
-                if alike:
-                    merged[-1]["repeat"] += part["repeat"]
-                else:
-                    merged.append(part)
-            job["rounds"] = merged
-        return fingerprint_of(content)
+        return hashlib.sha256(_canonical_text(self).encode("utf-8")).hexdigest()
 
     @property
     def num_jobs(self) -> int:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -59,7 +62,23 @@ def test_arrays_agree_with_the_document(instance: Instance) -> None:
         pairs = [p + s for p, s in zip(part.processing_time, part.sync_time) if p is not None and s is not None]
         assert a.min_task_time[r] == min(pairs)
     assert Instance.from_json(instance.to_json()) == instance
+    assert instance.fingerprint == _plain_fingerprint(instance)
     assert Instance.from_json(instance.to_json()).fingerprint == instance.fingerprint
+
+
+def _plain_fingerprint(instance: Instance) -> str:
+    content = instance.to_dict()
+    del content["name"]
+    for job in content["jobs"]:
+        merged: list[dict] = []
+        for part in job["rounds"]:
+            if merged and {**merged[-1], "repeat": 0} == {**part, "repeat": 0}:
+                merged[-1]["repeat"] += part["repeat"]
+            else:
+                merged.append(part)
+        job["rounds"] = merged
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def test_arrays_are_read_only(two_jobs: Instance) -> None:
