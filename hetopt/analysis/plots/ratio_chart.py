@@ -75,6 +75,7 @@ def ratios(comparison: Comparison, ax: Axes | None = None, *, title: str | None 
     if title is not None:
         ax.set_title(plain_text(title), loc="left", fontsize="medium")
     quiet(ax, "x")
+    ax.tick_params(axis="x", labeltop=len(names) > 12)  # a tall chart is read from both ends
     if drawn:
         legend_below(ax)
     else:
