@@ -46,7 +46,7 @@ from hetopt.solvers.relaxations.time_indexed_lagrangian import (
 __all__ = ["DEFAULT_SECONDS", "Auto"]
 
 DEFAULT_SECONDS: Final = 60.0
-MODEL_INTERVALS: Final = 40_000
+MODEL_INTERVALS: Final = 20_000
 """Most (task, type) intervals of a constraint model that is still built."""
 MIDPOINT_ROUNDS: Final = 2_000
 """Rounds from which the midpoint relaxation is asked as well: the Lagrangian converges slowly there."""
@@ -240,26 +240,31 @@ class _Portfolio:
         if self.objective is Objective.MAKESPAN:
             yield "combinatorial", lambda: self.relaxation("combinatorial", 0.05)
         else:
-            yield "time-indexed-lagrangian", lambda: self.lagrangian(FIRST_EVALUATIONS)
             if self.instance.num_rounds >= MIDPOINT_ROUNDS:
                 yield "midpoint-lp-strong", lambda: self.relaxation("midpoint-lp-strong", 0.2)
-        small = self.instance.num_tasks * len(self.instance.gpu_types) <= MODEL_INTERVALS
-        if small:
+            yield "time-indexed-lagrangian", lambda: self.lagrangian(FIRST_EVALUATIONS)
+        if self.small():
             yield "cpsat", lambda: self.constraint_model(self.share(FIRST_MODEL_SHARE))
         yield "local search", lambda: self.search(self.share(share), None)
         if self.objective is not Objective.MAKESPAN:
             yield "time-indexed-lagrangian", lambda: self.lagrangian(None)
-        if small:
+        if self.small():
             yield "cpsat", lambda: self.constraint_model(self.share(1.0))
         else:
             self.notes.append("too large for a constraint model")
 
     def list_schedules(self) -> None:
-        """Two list schedules, shifted to the left."""
-        for schedule in (first_schedule(self.instance, self.objective), quick_schedule(self.instance)):
-            if self.instance.num_tasks <= MODEL_INTERVALS:
-                schedule = left_shifted(self.instance, schedule)
+        """Two list schedules, shifted to the left; one where that alone takes long."""
+        schedules = [quick_schedule(self.instance)]
+        if self.small():
+            schedules.append(first_schedule(self.instance, self.objective))
+            schedules = [left_shifted(self.instance, schedule) for schedule in schedules]
+        for schedule in schedules:
             self.record(incumbent=evaluate(self.instance, schedule, self.objective), schedule=schedule)
+
+    def small(self) -> bool:
+        """Whether a constraint model is worth building."""
+        return self.instance.num_tasks * len(self.instance.gpu_types) <= MODEL_INTERVALS
 
     def search(self, limits: Limits, decodes: int | None) -> None:
         """Annealing from the best schedule."""
@@ -321,7 +326,8 @@ class _Portfolio:
         """Exclusions from the dual for the best value, or those from outside."""
         if self.dual is None or self.value is None or not self.solver.prune:
             return self.exclusions
-        return prune(self.instance, self.dual, self.value, self.objective)
+        made = prune(self.instance, self.dual, self.value, self.objective, stop=lambda: self.over() is not None)
+        return self.exclusions if made is None else made
 
     def constraint_model(self, limits: Limits) -> None:
         """CP-SAT with everything that is known."""

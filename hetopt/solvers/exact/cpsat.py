@@ -36,6 +36,7 @@ from hetopt.models.clairvoyant.interval_cpsat import BuiltCpModel, IntervalCpSat
 from hetopt.models.clairvoyant.windows import first_schedule, left_shifted
 from hetopt.solvers.backends.cpsat import CpAnswer, solve_cp
 from hetopt.solvers.heuristics.local_search import anneal
+from hetopt.solvers.relaxations.time_indexed_lagrangian import quick_schedule
 
 __all__ = ["CpSat", "starting_schedule"]
 
@@ -45,6 +46,8 @@ HINT_TASKS: Final = 12
 HINT_WORK: Final = 400_000
 """Decodes x tasks of the search for a hint."""
 HINT_SECONDS: Final = 5.0
+LARGE_TASKS: Final = 1_000
+"""Past this the short annealing does not make up for a bad start, so a second list schedule is tried."""
 
 
 def starting_schedule(instance: Instance, objective: Objective, seed: int, seconds: float | None) -> Schedule:
@@ -52,7 +55,10 @@ def starting_schedule(instance: Instance, objective: Objective, seed: int, secon
 
     ``seconds`` is what is left; without a limit the answer depends on the seed alone.
     """
-    first = left_shifted(instance, first_schedule(instance, objective))
+    made = [first_schedule(instance, objective)]
+    if instance.num_tasks > LARGE_TASKS:
+        made.append(quick_schedule(instance))
+    first = left_shifted(instance, min(made, key=lambda schedule: evaluate(instance, schedule, objective)))
     decodes = min(2_000, HINT_WORK // instance.num_tasks)
     if instance.num_tasks <= HINT_TASKS or decodes < 20:
         return first

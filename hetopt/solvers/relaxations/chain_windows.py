@@ -269,7 +269,8 @@ def fill(least: Ints, room: Ints, scale: int) -> Ints:
     usable = np.flatnonzero(room > 0)
     vals, caps = least[usable], room[usable]
     if len(usable) == 1 and caps[0] >= scale:
-        return np.minimum(vals[0] * scale, INFINITE)
+        alone: Ints = np.minimum(vals[0] * scale, INFINITE)
+        return alone
     order = np.argsort(vals, axis=0, kind="stable")
     vals, caps = np.take_along_axis(vals, order, axis=0), caps[order]
     left = np.full(vals.shape[1], scale, dtype=np.int64)

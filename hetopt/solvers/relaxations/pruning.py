@@ -20,7 +20,7 @@ All in integers; O(R T K^2 log T) without, plus O(R T W K^2) with window capacit
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -193,8 +193,16 @@ def marginals(dual: Dual) -> Iterator[tuple[int, int, int, Ints]]:
                 yield r, k, int(weights[n]), np.minimum(best[k], INFINITE) + costs[k] - base
 
 
-def exclusions(instance: Instance, dual: Dual, upper_bound: int, objective: Objective) -> Exclusions:
+def exclusions(
+    instance: Instance,
+    dual: Dual,
+    upper_bound: int,
+    objective: Objective,
+    stop: Callable[[], bool] = lambda: False,
+) -> Exclusions | None:
     """What no schedule of value <= ``upper_bound`` (in ``objective``: completion or flow) uses.
+
+    ``stop`` is asked at each (round, type); once it is true the answer is None.
 
     Every such schedule survives; if the bound is above ``upper_bound`` there is none, and everything goes.
     Where time is coarsened by g, a coarse tick x stands for the starts g x .. g x + g - 1.
@@ -209,6 +217,8 @@ def exclusions(instance: Instance, dual: Dual, upper_bound: int, objective: Obje
     allowed: dict[tuple[int, int], tuple[tuple[int, int], ...]] = {}
     end = problem.length - 1
     for r, k, slope, marginal in marginals(dual):
+        if stop():
+            return None
         open_ticks: NDArray[np.bool_] = marginal <= spare
         if not open_ticks.any():
             continue

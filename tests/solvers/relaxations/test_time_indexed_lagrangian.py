@@ -253,6 +253,13 @@ def test_everything_is_pruned_below_the_bound():
     assert (made.earliest > made.latest).any(axis=None)
 
 
+def test_pruning_can_be_stopped(two_jobs):
+    dual = run(TimeIndexedLagrangian(iterations=5), two_jobs).extra["dual"]
+    calls = []
+    assert pruning.exclusions(two_jobs, dual, 1000, WTC, stop=lambda: calls.append(1) or len(calls) > 2) is None
+    assert len(calls) == 3
+
+
 def test_flow_is_completion_less_a_constant(two_jobs):
     made = TimeIndexedLagrangian(iterations=40)
     completion, flow = run(made, two_jobs), run(made, two_jobs, objective="total-weighted-flow")
