@@ -63,19 +63,26 @@ def live(label: str, *, quiet: bool = False) -> Iterator[Progress]:
         yield progress
 
 
+def check_log(log_file: str) -> None:
+    """Refuse a log file that cannot be written before anything long is begun."""
+    from hetopt.core.errors import OutputError
+
+    try:
+        with open(log_file, "w", encoding="utf-8"):
+            pass
+    except OSError as error:
+        raise OutputError(f"--log-file {log_file}: cannot be written: {error.strerror or error}") from None
+
+
 @contextmanager
 def logging_to(log_file: str | None, *, verbose: bool) -> Iterator[None]:
     """Sends the log of hetopt to a file and, with ``verbose``, to standard error."""
-    from hetopt.core.errors import OutputError
-
     handlers: list[logging.Handler] = []
     if verbose:
         handlers.append(logging.StreamHandler(sys.stderr))
     if log_file is not None:
-        try:
-            handlers.append(logging.FileHandler(log_file, mode="w", encoding="utf-8"))
-        except OSError as error:
-            raise OutputError(f"--log-file {log_file}: cannot be written: {error.strerror or error}") from None
+        check_log(log_file)
+        handlers.append(logging.FileHandler(log_file, mode="w", encoding="utf-8"))
     before = LOGGER.level
     for handler in handlers:
         handler.setFormatter(logging.Formatter("%(message)s"))

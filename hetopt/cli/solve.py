@@ -45,15 +45,23 @@ def solve(
     Ctrl-C stops the solver; the best result so far is still written.
     """
     from hetopt import api
+    from hetopt.cli._comparison import parameters_of
     from hetopt.cli._output import deliver, facts, say
-    from hetopt.cli._progress import live, logging_to
+    from hetopt.cli._progress import check_log, live, logging_to
     from hetopt.core.errors import UsageError
 
     if (output == "-" and schedule_out == "-") or (as_json and schedule_out == "-"):
         raise UsageError("the result and the schedule cannot both go to standard output; name a file for one of them")
     settings = opt.params_of(param, params)
     problem = opt.instance_of(instance)
-    with logging_to(log_file, verbose=verbose), live(solver) as progress:
+    known = parameters_of(solver)
+    if verbose and "verbose" in known:
+        settings.setdefault("verbose", True)
+    native = log_file is not None and "log_file" in known  # the library behind the solver writes it
+    if native:
+        check_log(str(log_file))
+        settings.setdefault("log_file", log_file)
+    with logging_to(None if native else log_file, verbose=verbose), live(solver) as progress:
         result = api.solve(
             problem,
             solver,

@@ -60,4 +60,4 @@ def test_every_format_is_on_the_formats_page() -> None:
 
 def test_pages_are_in_folders_that_the_index_globs() -> None:
     inside = {p.parent.name for p in DOCS.rglob("*.md") if "_build" not in p.parts and "jupyter_execute" not in p.parts}
-    assert inside <= {"docs", "guide", "reference", "theory", "develop"}
+    assert inside <= {"docs", "guide", "reference", "theory", "develop", "tutorials"}
