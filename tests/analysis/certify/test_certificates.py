@@ -266,3 +266,18 @@ def test_a_kind_for_the_other_sort_of_problem_is_refused(small):
     )
     other = Certificate(certificate.kind, certificate.bound, problem.fingerprint, certificate.data)
     assert "about an instance" in check_certificate(problem, other).reasons[0]
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_prices_too_large_for_64_bits_give_the_same_bound(seed):
+    rng = random.Random(f"large{seed}")
+    instance = random_instance(rng, 8)
+    data = MAKERS["time-indexed-lagrangian"](rng, instance)
+    factor = 2**70 + 1
+    larger = {
+        **data,
+        "denominator": data["denominator"] * factor,
+        "prices": [[[price * factor, length] for price, length in runs] for runs in data["prices"]],
+    }
+    kind = "time-indexed-lagrangian"
+    assert prove(instance, kind, larger).bound == prove(instance, kind, data).bound

@@ -4,7 +4,9 @@
 
 V_n is the least w_n C_n + (what its tasks pay) over an horizon that is long enough by a stated
 argument; see ``docs/reference/certificates.md`` for windows, caps and the proof.  O(H K) whole-number
-operations a round, O(H W K log K) for a capped round with windows up to W.
+operations a round, O(H W K log K) for a capped round with windows up to W.  The sums are taken over
+arrays of integers: 64-bit ones where a bound on the largest value shows that nothing can overflow,
+otherwise Python's own; never floating point.
 """
 
 from __future__ import annotations
@@ -15,11 +17,16 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import Any, Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hetopt.analysis.certify.reading import Proved, Refused, keys, listed, whole
 from hetopt.analysis.certify.rounds import Cluster, Round, cluster_of
 from hetopt.core.instance import Instance
 
 __all__ = ["prove"]
+
+Ints = NDArray[Any]
 
 MOST_CELLS: Final = 50_000_000
 """Horizon x GPU types that are still checked; more would not fit the memory of usual machines."""
@@ -87,21 +94,22 @@ def prove(instance: Instance, data: Any) -> Proved:
         raise Refused(
             f"data.horizon: {horizon} ticks of {len(cluster.counts)} types are too many to check; use a coarsening"
         )
-    paid = _prefix_sums(fields["prices"], cluster, end, horizon)
+    sums = _prefix_sums(fields["prices"], cluster, end, horizon)
     rounds = _coarse_rounds(cluster, c, limit)
-    infinite = 1 + sum(g.scale * max(row[-1] for row in paid) for g in rounds)
-    total = -sum(count * row[-1] for count, row in zip(cluster.counts, paid, strict=True))
+    infinite = 1 + sum(g.scale for g in rounds) * max(row[-1] for row in sums)
+    largest = 2 * infinite + max(cluster.weights) * unit * (horizon + 1)
+    kind: Any = np.int64 if largest < 2**62 else object  # object: Python's own whole numbers, of any size
+    paid = [np.array(row, dtype=kind) for row in sums]
+    time: Ints = np.arange(horizon + 1).astype(kind)
+    total = -sum(count * row[-1] for count, row in zip(cluster.counts, sums, strict=True))
     for weight, release, members in zip(cluster.weights, cluster.releases, cluster.of_job, strict=True):
-        start = release // c
-        cost = [infinite] * start + [0] * (horizon + 1 - start)
+        cost: Ints = np.zeros(horizon + 1, dtype=kind)
+        cost[: release // c] = infinite
         for g in members:
-            step = (
-                _capped(cost, rounds[g], cluster.counts, paid, infinite)
-                if rounds[g].capped
-                else _free(cost, rounds[g], paid, infinite)
-            )
-            cost = list(accumulate(step, min))
-        total += min(weight * unit * e + f for e, f in enumerate(cost) if f < infinite)
+            step = _capped if rounds[g].capped else _free
+            cost = np.minimum.accumulate(step(cost, rounds[g], cluster.counts, paid, infinite))
+        reached = cost < infinite
+        total += int((weight * unit * time[reached] + cost[reached]).min())
     return Proved(Fraction(c * total, unit))
 
 
@@ -121,46 +129,37 @@ def _prefix_sums(value: Any, cluster: Cluster, end: int, horizon: int) -> list[l
     return out
 
 
-def _free(cost: list[int], item: _Coarse, paid: list[list[int]], infinite: int) -> list[int]:
+def _free(cost: Ints, item: _Coarse, counts: Sequence[int], paid: list[Ints], infinite: int) -> Ints:
     """F(b) before the running minimum: all tasks on the cheapest (type, start) that ends at b."""
-    best = [infinite] * len(cost)
+    best = np.full_like(cost, infinite)
     for k, p, q in item.options:
         stop = len(cost) - q
-        if stop <= 0:
-            continue
-        row = paid[k]
-        ends = [f + item.scale * (y - x) for f, x, y in zip(cost[:stop], row, row[p:], strict=False)]
-        best[q:] = map(min, best[q:], ends)
+        if stop > 0:
+            ends = cost[:stop] + item.scale * (paid[k][p : p + stop] - paid[k][:stop])
+            best[q:] = np.minimum(best[q:], ends)
     return best
 
 
-def _capped(cost: list[int], item: _Coarse, counts: Sequence[int], paid: list[list[int]], infinite: int) -> list[int]:
+def _capped(cost: Ints, item: _Coarse, counts: Sequence[int], paid: list[Ints], infinite: int) -> Ints:
     """F(b) before the running minimum: windows of every length up to W, types filled by price."""
-    best = [infinite] * len(cost)
-    cheapest: list[list[int]] = [[] for _ in item.options]  # per type: least price of a start in [a, a + window - q]
-    task = [[y - x for x, y in zip(paid[k], paid[k][p:], strict=False)] for k, p, _ in item.options]
-    for window in range(item.longest + 1):
+    best = np.full_like(cost, infinite)
+    task = [paid[k][p:] - paid[k][: len(cost) - p] for k, p, _ in item.options]
+    cheapest = [np.empty(0, dtype=cost.dtype)] * len(task)  # per type: least price of a start in [a, a + window - q]
+    for window in range(min(item.longest, len(cost) - 1) + 1):
         count = len(cost) - window
-        if count <= 0:
-            break
-        for option, (_, _, q) in enumerate(item.options):
+        for o, (_, _, q) in enumerate(item.options):
             if window == q:
-                cheapest[option] = task[option][:count]
+                cheapest[o] = task[o][:count]
             elif window > q:
-                cheapest[option] = list(map(min, cheapest[option][:count], task[option][window - q :]))
+                cheapest[o] = np.minimum(cheapest[o][:count], task[o][window - q : window - q + count])
         if window < item.length:
             continue
         caps = [(o, item.cap(counts, option, window)) for o, option in enumerate(item.options)]
-        open_types = [(cheapest[o], cap) for o, cap in caps if cap]
-        for a in range(count):
-            if cost[a] >= infinite:
-                continue
-            left, price = item.scale, cost[a]
-            for each, cap in sorted((row[a], cap) for row, cap in open_types):
-                used = min(left, cap)
-                price += used * each
-                left -= used
-                if not left:
-                    break
-            best[a + window] = min(best[a + window], price)
+        usable = [(o, cap) for o, cap in caps if cap]
+        price = np.stack([cheapest[o] for o, _ in usable])
+        order = np.argsort(price, axis=0, kind="stable")
+        filled = np.cumsum(np.array([cap for _, cap in usable], dtype=np.int64)[order], axis=0)
+        used = np.diff(np.minimum(filled, item.scale), axis=0, prepend=0)
+        ends = cost[:count] + (used * np.take_along_axis(price, order, axis=0)).sum(axis=0)
+        best[window:] = np.minimum(best[window:], ends)
     return best
