@@ -44,17 +44,17 @@ def bottomless():
     return writer.finish()
 
 
-def unrelated(seed: int = 0, tasks: int = 60, machines: int = 8):
-    """Minimum of the largest load, 60 unrelated tasks on 8 GPUs: to the last unit, nobody proves it in seconds."""
-    rng = np.random.default_rng(seed)
-    times = rng.integers(1_000, 10_000, (tasks, machines))
-    writer = LinearWriter("unrelated")
-    load = writer.add_variable("Z", 0, cost=1.0)
-    x = [[writer.add_variable(f"x_{i}_{g}", 0, 1, integer=True) for g in range(machines)] for i in range(tasks)]
-    for i in range(tasks):
-        writer.add_row(f"assign_{i}", [(c, 1.0) for c in x[i]], 1, 1)
-    for g in range(machines):
-        writer.add_row(f"load_{g}", [(load, 1.0), *((x[i][g], -float(times[i, g])) for i in range(tasks))], 0)
+def market_split(rows: int = 6, columns: int = 50):
+    """Halve six sums at once, as nearly as can be: points are easy, the bound stays at 0 for hours."""
+    rng = np.random.default_rng(0)
+    numbers = rng.integers(1, 1000, (rows, columns))
+    writer = LinearWriter("market_split")
+    x = [writer.add_variable(f"x_{j}", 0, 1, integer=True) for j in range(columns)]
+    for i in range(rows):
+        under, over = (writer.add_variable(f"{side}_{i}", 0, cost=1.0) for side in ("P", "N"))
+        terms = [(c, float(a)) for c, a in zip(x, numbers[i], strict=True)]
+        half = int(numbers[i].sum()) // 2
+        writer.add_row(f"sum_{i}", [*terms, (under, 1.0), (over, -1.0)], half, half)
     return writer.finish()
 
 
@@ -80,11 +80,11 @@ def test_an_unbounded_model_has_no_numbers():
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_run_that_its_time_limit_ends_is_never_optimal(engine):
-    answer = solve(engine, Request(unrelated(), seconds=1.5))
+    answer = solve(engine, Request(market_split(), seconds=1.5))
     assert answer.stop_reason is StopReason.TIME
     assert answer.status in (Status.FEASIBLE, Status.UNKNOWN)
     if answer.status is Status.FEASIBLE:
-        assert not unrelated().broken(answer.values, 1e-4)
+        assert not market_split().broken(answer.values, 1e-4)
         assert answer.bound is None or answer.bound < answer.objective
     if engine == "highs":
         assert answer.status is Status.FEASIBLE and answer.bound is not None
@@ -92,7 +92,7 @@ def test_a_run_that_its_time_limit_ends_is_never_optimal(engine):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_no_time_left_is_no_answer(engine):
-    answer = solve(engine, Request(unrelated(), seconds=0.0))
+    answer = solve(engine, Request(market_split(), seconds=0.0))
     assert (answer.status, answer.stop_reason, answer.values, answer.bound) == (
         Status.UNKNOWN,
         StopReason.TIME,
@@ -107,7 +107,7 @@ def test_threads_may_change_between_two_solves_of_one_process():
 
 
 def test_progress_is_reported_and_stopping_is_obeyed():
-    model = unrelated()
+    model = market_split()
     found, bounds = [], []
 
     answer = highs.solve(
@@ -129,21 +129,25 @@ def test_an_error_in_a_callback_comes_out_and_ends_the_run():
         raise ZeroDivisionError("in the callback")
 
     with pytest.raises(ZeroDivisionError, match="in the callback"):
-        highs.solve(Request(unrelated()), on_incumbent=fail)
+        highs.solve(Request(market_split()), on_incumbent=fail)
 
 
 def test_a_start_is_used():
-    model = unrelated()
+    """Without any node or improvement the start is the answer, or something better."""
+    model = market_split()
     point = np.zeros(model.num_columns)
-    rows = [point.__setitem__(1 + 8 * i + i % 8, 1.0) for i in range(60)]
-    assert len(rows) == 60
-    point[0] = -min(0.0, model.activity(point)[60:].min())
-    answer = highs.solve(Request(model, start=point, nodes=0))
-    assert answer.values is not None and answer.objective <= model.objective(point) + 1e-6
+    point[50::2] = model.row_lower  # no number chosen: every sum is short by its half
+    assert not model.broken(point)
+    for threads in (1, 2):
+        answer = highs.solve(Request(model, start=point, nodes=0, threads=threads))
+        assert answer.values is not None and answer.objective <= model.objective(point) + 1e-6
+    seen = []
+    highs.solve(Request(model, start=point, nodes=0), on_incumbent=lambda values, objective: seen.append(objective))
+    assert seen[0] <= model.objective(point) + 1e-6
 
 
 def test_a_target_stops_the_run():
-    answer = highs.solve(Request(unrelated(), target=1e6))
+    answer = highs.solve(Request(market_split(), target=1e6))
     assert (answer.native, answer.stop_reason) == ("kObjectiveTarget", StopReason.GAP)
     assert answer.status is Status.FEASIBLE
 
@@ -151,7 +155,7 @@ def test_a_target_stops_the_run():
 def test_a_large_model_runs_in_a_process_of_its_own_and_ends_in_time(monkeypatch):
     monkeypatch.setattr(highs, "ISOLATE_ENTRIES", 10)
     seen = []
-    answer = highs.solve(Request(unrelated(), seconds=3.0), on_incumbent=lambda v, o: seen.append(o))
+    answer = highs.solve(Request(market_split(), seconds=3.0), on_incumbent=lambda v, o: seen.append(o))
     assert answer.stop_reason is StopReason.TIME
     assert answer.status is Status.FEASIBLE and answer.values is not None
     assert seen and min(seen) >= answer.objective - 1e-6
@@ -222,9 +226,9 @@ import sys, threading
 sys.path.insert(0, {root!r})
 from hetopt.solvers.backends import pulp_backend
 from hetopt.solvers.backends.answer import Request
-from tests.backends.test_solving import unrelated
+from tests.backends.test_solving import market_split
 print("ready", flush=True)
-pulp_backend.solve(Request(unrelated(), seconds=60.0), "cbc")
+pulp_backend.solve(Request(market_split(), seconds=60.0), "cbc")
 """
 
 
@@ -246,12 +250,14 @@ def test_a_killed_run_leaves_no_file_and_no_process(name, tmp_path):
     )
     try:
         assert process.stdout is not None and process.stdout.readline() == b"ready\n"
-        for _ in range(600):  # until CBC itself runs on our temporary folder
-            if any("cbc" in line and ".mps" in line for line in processes_with(str(tmp_path))):
+        for _ in range(600):  # until CBC itself is at work, its input read
+            logs = list(tmp_path.glob("hetopt-*/log"))
+            if logs and "Continuous objective value" in logs[0].read_text(errors="replace"):
                 break
             time.sleep(0.05)
         else:
             pytest.fail("CBC never started")
+        assert any("cbc" in line for line in processes_with(str(tmp_path)))
         process.send_signal(getattr(signal, name))
         process.wait(30)
         for _ in range(200):
