@@ -316,6 +316,7 @@ class _Portfolio:
             window_limit,
             upper_bound=evaluate(self.instance, guide),
             iterations=most if limits.work is None else min(most, limits.work),
+            seconds=limits.time,
             stop=lambda: self.observer.stop_requested() or (ends is not None and time.perf_counter() >= ends),
             on_better=lambda better: self.record(bound=better.bound(self.instance, self.objective)),
         )

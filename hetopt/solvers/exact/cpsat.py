@@ -41,7 +41,7 @@ from hetopt.solvers.relaxations.time_indexed_lagrangian import quick_schedule
 __all__ = ["CpSat", "starting_schedule"]
 
 
-HINT_TASKS: Final = 12
+HINT_TASKS: Final = 24
 """Instances with at most so many tasks are proved before a search for a hint pays."""
 HINT_WORK: Final = 400_000
 """Decodes x tasks of the search for a hint."""

@@ -31,8 +31,10 @@ def evaluate(
     widths: Any,
     job_values: Any,
     usage: Any,
+    first_job: int,
+    end_job: int,
 ) -> None:
-    """See ``chain_windows.evaluate_job`` for the meaning of each array."""
+    """Jobs first_job .. end_job - 1; see ``chain_windows.evaluate_job`` for the meaning of each array."""
     infinite = 1 << 61
     num_types = len(count)
     least = np.empty((num_types, length), np.int64)
@@ -40,8 +42,7 @@ def evaluate(
     types = np.empty(num_types, np.int64)
     spots = np.empty(num_types, np.int64)
     room = np.empty(num_types, np.int64)
-    usage[:] = 0
-    for n in range(len(release)):
+    for n in range(first_job, end_job):
         first = round_start[n]
         chain = round_start[n + 1] - first
         for e in range(length):

@@ -54,6 +54,7 @@ __all__ = [
     "evaluate_job",
     "evaluate_plain",
     "fill",
+    "free_values",
     "kernel_arguments",
     "prefix_sums",
 ]
@@ -319,6 +320,12 @@ def evaluate_plain(problem: ChainProblem, weight: Ints, sums: Ints, job_values: 
     usage[:] = 0
     for n in range(problem.num_jobs):
         job_values[n] = evaluate_job(n, problem, weight, sums, values, widths, usage)
+
+
+def free_values(problem: ChainProblem, weight: Ints) -> Ints:
+    """(N,) V_n when all prices are 0: every round in its shortest window."""
+    out: Ints = weight * (problem.release + np.add.reduceat(problem.shortest, problem.round_start[:-1]))
+    return out
 
 
 def kernel_arguments(problem: ChainProblem) -> tuple[Any, ...]:

@@ -49,7 +49,8 @@ from hetopt.solvers.relaxations import _chain_kernel
 from hetopt.solvers.relaxations.chain_windows import (
     ChainProblem,
     Ints,
-    evaluate_plain,
+    evaluate_job,
+    free_values,
     kernel_arguments,
     prefix_sums,
 )
@@ -69,6 +70,10 @@ EASY_TICKS: Final = 512
 """A round that takes this many coarse ticks loses at most 1/512 of its length."""
 COMPILE_FROM: Final = 2 * 10**7
 """Cells of a whole run from which loading the compiled kernel pays."""
+COMPILE_SECONDS: Final = 8.0
+"""Time limits below this are not spent on compiling."""
+STOP_CELLS: Final = 2 * 10**7
+"""Cells between two looks at the clock."""
 
 
 @dataclass(frozen=True)
@@ -167,37 +172,51 @@ def suitable_problem(instance: Instance, price_end: int, *, round_capacity: bool
     return problem, 0
 
 
-class _Evaluator:
-    """Evaluates L(u) for one problem, compiled where that pays."""
+class _OutOfTime(Exception):
+    """An evaluation was given up half-way."""
 
-    def __init__(self, problem: ChainProblem, bits: int, compile_it: bool) -> None:
-        self.problem, self.bits = problem, bits
+
+class _Evaluator:
+    """Evaluates L(u) for one problem, compiled where that pays, asking ``stop`` every :data:`STOP_CELLS` or so."""
+
+    def __init__(self, problem: ChainProblem, bits: int, compile_it: bool, stop: Callable[[], bool]) -> None:
+        self.problem, self.bits, self.stop = problem, bits, stop
         self.weight = problem.weight << bits
         self.job_values = np.empty(problem.num_jobs, dtype=np.int64)
         self.usage = np.empty((problem.num_types, problem.length + problem.reach + 1), dtype=np.int64)
+        rounds = int(np.diff(problem.round_start).max())
+        self.values = np.empty((rounds + 1, problem.length), dtype=np.int64)
+        self.widths = np.empty((rounds, problem.length), dtype=np.int64)
         self.compiled = compile_it and _kernels.numba_usable()
-        if self.compiled:
-            rounds = int(np.diff(problem.round_start).max())
-            self.values = np.empty((rounds + 1, problem.length), dtype=np.int64)
-            self.widths = np.empty((rounds, problem.length), dtype=np.int64)
+        self.batch = max(1, problem.num_jobs * STOP_CELLS // max(1, problem.cells))
 
     def __call__(self, prices: Ints) -> int:
         """Scaled L(u) in coarse ticks; leaves V_n in ``job_values`` and the GPUs in use in ``usage``."""
         problem = self.problem
         sums = prefix_sums(problem, prices)
-        if self.compiled:
-            _kernels.compiled(_chain_kernel.evaluate)(
-                *kernel_arguments(problem),
-                self.weight,
-                sums,
-                problem.length,
-                self.values,
-                self.widths,
-                self.job_values,
-                self.usage,
-            )
-        else:
-            evaluate_plain(problem, self.weight, sums, self.job_values, self.usage)
+        self.usage[:] = 0
+        for first in range(0, problem.num_jobs, self.batch):
+            if first and self.stop():
+                raise _OutOfTime
+            end = min(first + self.batch, problem.num_jobs)
+            if self.compiled:
+                _kernels.compiled(_chain_kernel.evaluate)(
+                    *kernel_arguments(problem),
+                    self.weight,
+                    sums,
+                    problem.length,
+                    self.values,
+                    self.widths,
+                    self.job_values,
+                    self.usage,
+                    first,
+                    end,
+                )
+            else:
+                for n in range(first, end):
+                    self.job_values[n] = evaluate_job(
+                        n, problem, self.weight, sums, self.values, self.widths, self.usage
+                    )
         paid = sum(int(c) * int(s) for c, s in zip(problem.count, prices.sum(axis=1), strict=True))
         return sum(self.job_values.tolist()) - paid
 
@@ -229,6 +248,7 @@ def maximise(
     *,
     upper_bound: int,
     iterations: int,
+    seconds: float | None = None,
     stop: Callable[[], bool] = lambda: False,
     on_better: Callable[[Dual], None] = lambda dual: None,
 ) -> Dual:
@@ -240,13 +260,20 @@ def maximise(
         Total weighted completion time of a schedule: where the steps aim.
     iterations
         Most evaluations.
+    seconds
+        Roughly how long it may take; says whether compiling pays.
     stop
-        Asked before each evaluation after the first.
+        Asked before and within each evaluation; what is known then is returned (at least the bound of prices 0).
     on_better
         Told now and then of a better bound (not of every one).
     """
     bits = problem.bits()
-    oracle = _Evaluator(problem, bits, problem.cells * iterations >= COMPILE_FROM)
+    compile_it = problem.cells * iterations >= COMPILE_FROM and (
+        seconds is None
+        or seconds >= COMPILE_SECONDS
+        or (_kernels.numba_usable() and _kernels.at_hand(_chain_kernel.evaluate))
+    )
+    oracle = _Evaluator(problem, bits, compile_it, stop)
     unit = float(1 << bits)
     g = problem.coarsening
     top = max(1, problem.price_budget // max(1, problem.price_end))
@@ -265,49 +292,48 @@ def maximise(
     speed = (speed / np.maximum(problem.processing, 1)).mean(axis=0)
     priced = fluid * (speed / max(1e-12, float(speed.max())))[:, None]
     target = upper_bound / g
-    best, best_prices, best_values = 0, np.zeros(shape, dtype=np.int64), np.zeros(problem.num_jobs, dtype=np.int64)
+    free = free_values(problem, oracle.weight)
+    best, best_prices, best_values = sum(free.tolist()), np.zeros(shape, dtype=np.int64), free
     made, factor, idle, last_told = 0, 1.0, 0, -1
-    current = np.zeros(shape)
-    slope = np.zeros(shape)
-    for start in (np.zeros(shape), 0.5 * fluid, fluid, 0.5 * priced, priced):
-        if made and (stop() or made >= iterations):
-            break
-        chosen = scaled(start)
-        value = oracle(chosen)
-        made += 1
-        if made == 1 or value > best:
-            best, best_prices, best_values = value, chosen, oracle.job_values.copy()
-            current, slope = start.copy(), oracle.slope()
     value, converged = best, False
-    direction = slope
-    while made < iterations and not stop():
-        gap = target - value / unit
-        if best * g > (upper_bound - 1) << bits or factor < 1e-4 or gap <= 0:
-            converged = True
-            break
-        step = np.where((current <= 0) & (direction < 0), 0.0, direction)
-        norm = float((step * step).sum())
-        if norm < 1e-9:
-            converged = True
-            break
-        current = np.maximum(0.0, current + factor * gap / norm * step)
-        chosen = scaled(current)
-        value = oracle(chosen)
-        made += 1
-        slope = oracle.slope()
-        direction = 0.7 * direction + 0.3 * slope
-        if value > best + max(1, abs(best) >> 20):
-            idle = 0
-        else:
-            idle += 1
-        if value > best:
-            best, best_prices, best_values = value, chosen, oracle.job_values.copy()
-            if -(-best * g >> bits) > last_told and made % 10 == 0:
-                last_told = -(-best * g >> bits)
-                on_better(dual(best_prices, best_values, best, made, False))
-        if idle >= 20:
-            factor, idle = factor * 0.7, 0
-            current = best_prices / unit
+    current, direction = np.zeros(shape), np.zeros(shape)
+    try:
+        for start in (np.zeros(shape), 0.5 * fluid, fluid, 0.5 * priced, priced):
+            if stop() or made >= iterations:
+                break
+            chosen = scaled(start)
+            value = oracle(chosen)
+            made += 1
+            if made == 1 or value > best:
+                best, best_prices, best_values = value, chosen, oracle.job_values.copy()
+                current, direction = start.copy(), oracle.slope()
+        value = best
+        while made and made < iterations and not stop():
+            gap = target - value / unit
+            if best * g > (upper_bound - 1) << bits or factor < 1e-4 or gap <= 0:
+                converged = True
+                break
+            step = np.where((current <= 0) & (direction < 0), 0.0, direction)
+            norm = float((step * step).sum())
+            if norm < 1e-9:
+                converged = True
+                break
+            current = np.maximum(0.0, current + factor * gap / norm * step)
+            chosen = scaled(current)
+            value = oracle(chosen)
+            made += 1
+            direction = 0.7 * direction + 0.3 * oracle.slope()
+            idle = 0 if value > best + max(1, abs(best) >> 20) else idle + 1
+            if value > best:
+                best, best_prices, best_values = value, chosen, oracle.job_values.copy()
+                if -(-best * g >> bits) > last_told and made % 10 == 0:
+                    last_told = -(-best * g >> bits)
+                    on_better(dual(best_prices, best_values, best, made, False))
+            if idle >= 20:
+                factor, idle = factor * 0.7, 0
+                current = best_prices / unit
+    except _OutOfTime:
+        pass
     return dual(best_prices, best_values, best, made, converged)
 
 
@@ -372,6 +398,7 @@ class TimeIndexedLagrangian:
             window_limit,
             upper_bound=value_of(problem, guide),
             iterations=most,
+            seconds=limits.time,
             stop=lambda: out_of_time() or observer.stop_requested(),
             on_better=lambda better: observer.record(bound=better.bound(problem, objective)),
         )

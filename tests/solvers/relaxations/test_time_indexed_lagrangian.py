@@ -20,6 +20,7 @@ from hetopt.core.solver import Limits
 from hetopt.core.status import Objective, Status, StopReason, Trust
 from hetopt.solvers import _kernels
 from hetopt.solvers.relaxations import _chain_kernel, chain_windows, pruning
+from hetopt.solvers.relaxations import time_indexed_lagrangian as lagrangian
 from hetopt.solvers.relaxations.chain_windows import ChainProblem
 from hetopt.solvers.relaxations.time_indexed_lagrangian import (
     Dual,
@@ -191,7 +192,7 @@ def test_kernel_and_plain_twin_agree(coarsening):
         made = []
         for compiled in (False, True):
             values = np.empty(problem.num_jobs, dtype=np.int64)
-            usage = np.empty((problem.num_types, problem.length + problem.reach + 1), dtype=np.int64)
+            usage = np.zeros((problem.num_types, problem.length + problem.reach + 1), dtype=np.int64)
             if compiled:
                 _kernels.compiled(_chain_kernel.evaluate)(
                     *chain_windows.kernel_arguments(problem),
@@ -202,6 +203,8 @@ def test_kernel_and_plain_twin_agree(coarsening):
                     np.empty((rounds, problem.length), dtype=np.int64),
                     values,
                     usage,
+                    0,
+                    problem.num_jobs,
                 )
             else:
                 chain_windows.evaluate_plain(problem, weight, sums, values, usage)
@@ -280,6 +283,27 @@ def test_limits_and_parameters(two_jobs):
         TimeIndexedLagrangian(iterations=0)
     with pytest.raises(UsageError, match="round_capacity"):
         TimeIndexedLagrangian(round_capacity=1)
+
+
+def test_stopping_within_an_evaluation_leaves_a_bound(monkeypatch):
+    instance = random_instance(5)
+    monkeypatch.setattr(lagrangian, "STOP_CELLS", 1)
+    problem, limit = suitable_problem(instance, 20)
+    best = oracle.optimum(instance)
+    values = set()
+    for patience in range(12):
+        calls = []
+        dual = lagrangian.maximise(
+            instance,
+            problem,
+            limit,
+            upper_bound=best,
+            iterations=50,
+            stop=lambda calls=calls, patience=patience: calls.append(1) or len(calls) > patience,
+        )
+        assert slow_bound(instance, dual.certificate(instance).data) == dual.value <= best
+        values.add(dual.iterations)
+    assert 0 in values and max(values) > 2
 
 
 def test_a_warm_start_is_kept_and_guides(two_jobs):
