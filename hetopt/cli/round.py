@@ -35,6 +35,7 @@ def solve_round(
 ) -> int:
     """Solve one scheduling round: which job runs on which GPU type."""
     from hetopt import api
+    from hetopt.cli._comparison import parameters_of
     from hetopt.cli._output import deliver, facts, say, table
     from hetopt.cli._progress import live, logging_to
     from hetopt.core.errors import ExitCode, UsageError
@@ -43,6 +44,8 @@ def solve_round(
     if certificate_out == "-" and (as_json or output == "-"):
         raise UsageError("allocation and certificate cannot both go to standard output; name a file for one of them")
     settings = opt.params_of(param, params)
+    if certificate_out is not None and "certify" in parameters_of(solver):  # costs time, so not made unless asked for
+        settings.setdefault("certify", True)
     with logging_to(None, verbose=verbose), live(solver):
         allocation = api.solve_round(
             problem,

@@ -5,6 +5,7 @@ Bare means: the required packages only, none of the extras, and not this folder 
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -84,8 +85,6 @@ def main() -> None:
             str(CONSTRAINTS),
             str(wheel),
         )
-        import json
-
         seen = json.loads(sh(python, "-c", PROBE, cwd=place).stdout.splitlines()[-1])
         if seen["failed"] or str(place) not in seen["where"] or seen["count"] < 30:
             raise SystemExit(f"importing every module: {seen}")
@@ -93,8 +92,22 @@ def main() -> None:
         hetopt = str(place / "env" / "bin" / "hetopt")
         smoke = [
             ("--version",),
-            ("generate", "--jobs", "3", "--gpus", "A=1,B=1", "--seed", "1", "-o", "i.json"),
-            ("solve", "i.json", "--solver", "cpsat", "-o", "r.json"),
+            (
+                "generate",
+                "--jobs",
+                "3",
+                "--gpus",
+                "A=1,B=1",
+                "--rounds",
+                "2",
+                "--scale",
+                "1",
+                "--seed",
+                "1",
+                "-o",
+                "i.json",
+            ),
+            ("solve", "i.json", "--solver", "cpsat", "--time-limit", "60", "-o", "r.json"),
             ("verify", "i.json", "r.json"),
             ("compare", "i.json", "--solvers", "hare,fifo,milp-disjunctive", "--csv", "t.csv", "--time-limit", "20"),
             ("solvers", "--json"),
