@@ -8,8 +8,10 @@ bound H from below.  So the LP is
    \sum_{g \in S} P_g (C_{n(g)} - \mathrm{tail}_g) \ge \tfrac12 P(S)^2 \;\; \text{for every } S,
 
 with one variable a *job*.  Cuts are separated by sorting H (``hetopt.models.cuts.load``), at the optimum of the current
-relaxation and at points between it and the best feasible point known (in-out separation), which is moved by line search.  The
-multipliers y_S of the cuts are a split: the density of g is the sum of y_S over the sets S that contain g.
+relaxation and at points between it and the best feasible point known (in-out separation), which is moved by line search.  All
+cuts from one order are one chain of sums, :math:`A_k = A_{k-1} + \sum_{\text{block } k} P_g (C_{n(g)} - \mathrm{tail}_g)` with a lower bound
+on each A_k, so they cost R entries together and not R each; the first chains are those of averaged midpoints.  The
+multipliers y_S of the cuts (reduced costs of the A_k) are a split: the density of g is the sum of y_S over the sets S that contain g.
 
 The same reduction holds for the strengthened inequalities, as they bound midpoints from below only: several load
 families (prices), and release-strengthened ones, :math:`\sum_S P_g (H_g - t) \ge P(S)^2 / 2` for S among the rounds
@@ -35,14 +37,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetopt.models._native import load_highspy
-from hetopt.models.cuts.load import prefix_violations
+from hetopt.models.cuts.load import Prefixes, prefix_violations
 from hetopt.solvers.relaxations._splitting import Game
 
 __all__ = ["CuttingPlane", "Load", "exact_densities", "solve_cutting"]
 
 Floats = NDArray[np.float64]
-_BETWEEN: Final = (1.0, 0.5, 0.2)
-_PER_POINT: Final = 60
+_BETWEEN: Final = (0.5, 0.2, 0.05)
+_PER_POINT: Final = 400
 _TOLERANCE: Final = 1e-9
 
 
@@ -123,28 +125,90 @@ class _Separator:
             float(prefix_violations(midpoint[inside] - t, work, 1.0).depth.max()) for _, t, inside, work in self.layers
         )
 
-    def cuts(self, point: Floats) -> list[tuple[float, int, Floats, float, NDArray[np.int64], float]]:
-        """(depth, family, row, right, members, work) of the locally deepest cuts at a point, deepest first."""
-        midpoint = point[self.job] - self.tail
-        found: list[tuple[float, int, int, float, NDArray[np.int64], float]] = []
-        for layer, (_, t, inside, work) in enumerate(self.layers):
-            prefixes = prefix_violations(midpoint[inside] - t, work, 1.0)
-            depth = prefixes.depth
-            for i in prefixes.peaks().tolist():
-                found.append((float(depth[i]), layer, i, t, prefixes.order[: i + 1], float(prefixes.work[i])))
-        found.sort(key=lambda cut: -cut[0])
+    def chains(self, midpoint: Floats, share: float) -> list[tuple[int, NDArray[np.int64], Prefixes]]:
+        """(layer, positions of the locally deepest prefixes, prefixes), for each layer that has violated ones."""
         out = []
-        for depth_, layer, _, t, order, total in found[:_PER_POINT]:
-            family, _, inside, work = self.layers[layer]
-            members, part = inside[order], work[order]
-            row = np.bincount(self.job[members], part, self.jobs).astype(np.float64)
-            right = 0.5 * total**2 + float(part @ self.tail[members]) + t * total
-            out.append((depth_, family, row, right, np.sort(members), total))
+        for layer, (_, t, inside, work) in enumerate(self.layers):
+            found = prefix_violations(midpoint[inside] - t, work, 1.0)
+            peaks = found.peaks(share)
+            if len(peaks) > _PER_POINT:
+                peaks = np.sort(peaks[np.argsort(-found.depth[peaks], kind="stable")[:_PER_POINT]])
+            if len(peaks):
+                out.append((layer, peaks, found))
         return out
 
 
+class _Program:
+    """The LP: columns C_n and the chained sums."""
+
+    def __init__(self, separator: _Separator, path: Floats, weight: Floats) -> None:
+        highspy = load_highspy()
+        self.infinite = highspy.kHighsInf
+        self.optimal = highspy.HighsModelStatus.kOptimal
+        self.separator = separator
+        self.lp = highspy.Highs()
+        # the number of threads is left alone: HiGHS refuses a second value in a process; the simplex method is serial
+        settings: tuple[tuple[str, Any], ...] = (
+            ("output_flag", False),
+            ("primal_feasibility_tolerance", 1e-10),
+            ("dual_feasibility_tolerance", 1e-10),
+            ("parallel", "off"),
+        )
+        for option, setting in settings:
+            self.lp.setOptionValue(option, setting)
+        self.jobs = len(path)
+        self.lp.addVars(self.jobs, path, np.full(self.jobs, self.infinite))
+        self.lp.changeColsCost(self.jobs, np.arange(self.jobs, dtype=np.int32), weight)
+        # for each chained sum: layer, scale, members in order, and how many of them it covers
+        self.sums: list[tuple[int, float, NDArray[np.int64], int]] = []
+
+    def add_chain(self, layer: int, positions: NDArray[np.int64], prefixes: Prefixes) -> None:
+        """Add A_k for the prefixes that end at the positions (increasing)."""
+        _, t, inside, work = self.separator.layers[layer]
+        order = prefixes.order
+        members = inside[order]
+        constant = work[order] * (self.separator.tail[members] + t)
+        previous, before, begin = -1, 1.0, 0
+        for i in positions.tolist():
+            block = slice(begin, i + 1)
+            row = np.bincount(self.separator.job[members[block]], work[order[block]], self.jobs)
+            used = np.flatnonzero(row)
+            total = float(prefixes.work[i])
+            scale = 1.0 / total
+            column = self.jobs + len(self.sums)
+            self.lp.addVar(0.5 * total, self.infinite)
+            extra, value = [column], [-1.0]
+            if previous >= 0:
+                extra.append(previous)
+                value.append(scale / before)
+            right = float(constant[block].sum()) * scale
+            index = np.concatenate((used, extra)).astype(np.int32)
+            self.lp.addRow(right, right, len(index), index, np.concatenate((row[used] * scale, value)))
+            self.sums.append((layer, scale, members, i + 1))
+            previous, before, begin = column, scale, i + 1
+
+    def solve(self, seconds: float | None) -> Floats | None:
+        """Optimal completion times, or None."""
+        if seconds is not None:
+            self.lp.setOptionValue("time_limit", self.lp.getRunTime() + max(seconds, 0.0))
+        self.lp.run()
+        if self.lp.getModelStatus() != self.optimal:
+            return None
+        return np.array(self.lp.getSolution().col_value)[: self.jobs]
+
+    def multipliers(self) -> Floats:
+        """Reduced costs of the chained sums."""
+        return np.maximum(np.array(self.lp.getSolution().col_dual)[self.jobs :], 0.0)
+
+
 def solve_cutting(
-    game: Game, loads: Sequence[Load], start: Floats, *, stop: Callable[[], bool], most_rounds: int = 2000
+    game: Game,
+    loads: Sequence[Load],
+    midpoint: Floats,
+    *,
+    stop: Callable[[], bool],
+    left: Callable[[], float | None] = lambda: None,
+    most_rounds: int = 2000,
 ) -> CuttingPlane:
     """Solve the LP over completion times.
 
@@ -154,71 +218,58 @@ def solve_cutting(
         Tails, paths and weights (its ``work`` is not used).
     loads
         Families of load inequalities.
-    start : (N,) float64
-        Completion times to start from (for example those of averaged midpoints); need not be feasible.
+    midpoint : (R,) float64
+        Midpoints to start from (for example averaged ones), ticks; need not be feasible.
     stop
         Asked before every LP.
+    left
+        Seconds left, for the LPs themselves.
     """
-    highspy = load_highspy()
-    lp = highspy.Highs()
-    settings: tuple[tuple[str, Any], ...] = (
-        ("output_flag", False),
-        ("primal_feasibility_tolerance", 1e-10),
-        ("dual_feasibility_tolerance", 1e-10),
-        ("threads", 1),
-    )
-    for option, setting in settings:
-        lp.setOptionValue(option, setting)
-    jobs = len(game.path)
     # times in units of the horizon and weights in units of the largest keep the tolerances relative
     unit = max(max(float(load.work.sum()) for load in loads), float(game.path.max()))
     top = float(game.weight.max())
     path, weight = game.path / unit, game.weight / top
     separator = _Separator(game, loads, unit)
-    lp.addVars(jobs, path, np.full(jobs, highspy.kHighsInf))
-    lp.changeColsCost(jobs, np.arange(jobs, dtype=np.int32), weight)
-    members: list[tuple[int, float, NDArray[np.int64]]] = []
-    inner = np.maximum(start / unit, path)
+    program = _Program(separator, path, weight)
+    inner = game.completion(midpoint) / unit
     inner = inner + max(separator.deepest(inner), 0.0)
+    if len(separator.layers) == 1:
+        for seed in (midpoint / unit, inner[game.job] - separator.tail):
+            _, t, inside, work = separator.layers[0]
+            program.add_chain(0, np.arange(len(inside)), prefix_violations(seed[inside] - t, work, 1.0))
     lower, multiplier, rounds = -np.inf, np.zeros(0), 0
     while True:
-        lp.run()
+        outer = program.solve(left())
         rounds += 1
-        if lp.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-            break  # numerical trouble: what is known so far stays valid
-        solution = lp.getSolution()
-        outer = np.array(solution.col_value)
+        if outer is None:
+            break  # out of time, or numerical trouble: what is known so far stays valid
         lower = float(weight @ outer)
-        multiplier = np.array(solution.row_dual)
+        multiplier = program.multipliers()
         repaired = outer + max(separator.deepest(outer), 0.0)
         if weight @ repaired < weight @ inner:
             inner = repaired
         upper = float(weight @ inner)
         if upper - lower <= _TOLERANCE * abs(upper) or rounds >= most_rounds or stop():
             break
-        added = 0
-        seen: set[tuple[int, float, float]] = set()
+        before = len(program.sums)
         for share in _BETWEEN:
-            for _, family, row, right, inside, total in separator.cuts(share * outer + (1.0 - share) * inner):
-                key = (family, total, right)
-                if key in seen or row @ outer >= right - 1e-13 * total:
-                    continue
-                seen.add(key)
-                used = np.flatnonzero(row)
-                scale = 1.0 / total
-                lp.addRow(right * scale, highspy.kHighsInf, len(used), used.astype(np.int32), row[used] * scale)
-                members.append((family, scale, inside))
-                added += 1
-        if not added:
-            break
+            point = share * outer + (1.0 - share) * inner
+            for chain in separator.chains(point[game.job] - separator.tail, 0.001):
+                program.add_chain(*chain)
+        if len(program.sums) == before:  # the optimum itself is left
+            for chain in separator.chains(outer[game.job] - separator.tail, 0.001):
+                program.add_chain(*chain)
+            if len(program.sums) == before:
+                break
         inner = _advance(inner, outer, separator.deepest)
     upper = float(weight @ inner)
     densities = tuple(np.zeros_like(load.work) for load in loads)
     active = []
-    for y, (family, scale, inside) in zip(multiplier.tolist(), members, strict=False):
+    for y, (layer, scale, members, count) in zip(multiplier.tolist(), program.sums, strict=False):
         if y > 0:
             # y belongs to the scaled row; in ticks and true weights its work is unit x larger
-            densities[family][inside] += y * scale * top / unit
+            inside = members[:count]
+            densities[separator.layers[layer][0]][inside] += y * scale * top / unit
             active.append(inside)
     return CuttingPlane(
         completion=inner * unit,
@@ -227,7 +278,7 @@ def solve_cutting(
         upper=upper * unit * top,
         optimal=upper - lower <= _TOLERANCE * abs(upper),
         rounds=rounds,
-        cuts=len(members),
+        cuts=len(program.sums),
         active=tuple(active),
     )
 

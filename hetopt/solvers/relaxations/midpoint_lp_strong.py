@@ -159,8 +159,9 @@ def solve_midpoint_lp_strong(
         cut = solve_cutting(
             game,
             [Load(g.work, head, layers) for g, _ in loads],
-            game.completion(state.midpoint),
+            state.midpoint,
             stop=clock,
+            left=clock.left,
             most_rounds=300,
         )
         steps += cut.rounds
