@@ -18,7 +18,7 @@ from hetopt.core.feasibility import Violation, ViolationKind
 from hetopt.core.round_problem import CostModel, RoundProblem
 from hetopt.core.status import Status, StopReason
 
-__all__ = ["Allocation", "Cost", "allocation_violations", "evaluate_allocation", "exact_total"]
+__all__ = ["Allocation", "Cost", "allocation_violations", "evaluate_allocation", "exact_total", "optimality_tolerance"]
 
 
 @dataclass(frozen=True)
@@ -184,6 +184,20 @@ def evaluate_allocation(problem: RoundProblem, gpu_type: Sequence[int | None], m
     sums = {key: math.fsum(float(value[j, i]) for j, i in chosen) for key, value in terms.items()}
     total = math.fsum(float(value[j, i]) for value in terms.values() for j, i in chosen)
     return Cost(total, sums["jct"], sums["migration"], sums["fairness"])
+
+
+def optimality_tolerance(
+    problem: RoundProblem, gpu_type: Sequence[int | None], model: CostModel | None = None
+) -> float:
+    """How far a bound may be below the cost of an allocation that counts as proved optimal.
+
+    1e-9 of the cost, or 1e-12 of the sum of the jobs' costs without their signs where the terms cancel:
+    relative whatever the unit of the costs.
+    """
+    total = sum(problem.cost_terms(model or CostModel()).values())
+    assert not isinstance(total, int)
+    costs = [float(total[j, i]) for j, i in enumerate(gpu_type) if i is not None]
+    return max(1e-9 * abs(math.fsum(costs)), 1e-12 * math.fsum(map(abs, costs)))
 
 
 def exact_total(problem: RoundProblem, gpu_type: Sequence[int | None], model: CostModel | None = None) -> Fraction:

@@ -116,7 +116,7 @@ class CostModel:
         return {f.name: (str(v) if isinstance(v := getattr(self, f.name), StrEnum) else float(v)) for f in fields(self)}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RoundArrays:
     """Read-only arrays of a round with n jobs and K types.
 
@@ -204,6 +204,14 @@ class RoundProblem(Document):
         """Jobs whose demand exceeds every type that they can use: they wait, with a warning."""
         return tuple(int(j) for j in np.flatnonzero(~self.arrays.allowed.any(axis=1)))
 
+    @cached_property
+    def _cost_data(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Age (n,), migration cost (n, K) and fairness factor (n,) of the jobs."""
+        shape = self.arrays.throughput.shape
+        age = self.now - np.array([job.release_date for job in self.jobs], dtype=np.float64)
+        moving = np.array([job.migration_cost for job in self.jobs], dtype=np.float64).reshape(shape)
+        return age, moving, np.array([job.fairness for job in self.jobs], dtype=np.float64)
+
     def cost_terms(self, model: CostModel | None = None) -> dict[str, NDArray[np.float64]]:
         """The weighted terms of the cost, ``jct``, ``migration`` and ``fairness``, each (n, K) float64.
 
@@ -218,15 +226,13 @@ class RoundProblem(Document):
         model = model or CostModel()
         a = self.arrays
         work = self.measured_work(model)
-        age = self.now - np.array([job.release_date for job in self.jobs], dtype=np.float64)
-        moving = np.array([job.migration_cost for job in self.jobs], dtype=np.float64).reshape(a.throughput.shape)
-        rho = np.array([job.fairness for job in self.jobs], dtype=np.float64)
+        age, moving, rho = self._cost_data
         with np.errstate(over="ignore", invalid="ignore"):
             terms = {
                 "jct": model.age * (age[:, None] * a.throughput / work[:, None])
                 + model.size * (a.demand[:, None] * work[:, None] / a.throughput),
                 "migration": model.migration * moving,
-                "fairness": -model.fairness * (rho[:, None] * a.throughput),
+                "fairness": -model.fairness * (rho[:, None] * a.throughput) + 0.0,  # no negative zeros
             }
             total = sum(terms.values())
         for j, i in np.argwhere(a.allowed & ~np.isfinite(total)):

@@ -22,7 +22,8 @@ from hetopt.solvers.rounds.usage import Usage
 
 __all__ = ["build_certificate"]
 
-_SCALE = 2**40
+_DIGITS = 44
+"""Binary digits of the evidence beyond the size of the bound."""
 
 
 def build_certificate(
@@ -37,26 +38,24 @@ def build_certificate(
     target: Fraction,
 ) -> Certificate:
     """Evidence for the largest bound up to ``target`` that the search supports, exactly evaluated."""
-    builder = _Builder(problem, cost, rule, usage, market, active)
-    root_prices = _integers(prices)
+    size = abs(target) or Fraction(1)
+    unit = 1 << max(0, _DIGITS - (size.numerator.bit_length() - size.denominator.bit_length()))
+    builder = _Builder(problem, cost, rule, usage, market, active, unit)
+    root_prices = builder.integers(prices)
     tree = None if search is None else builder.tree(search.root, root_prices)
-    goal = (target.numerator * _SCALE) // target.denominator
+    goal = (target.numerator * unit) // target.denominator
     bound, tree = builder.proved(root_prices, tree, goal)
     data: dict[str, Any] = {
         "cost": cost.to_dict(),
         "rule": str(rule),
         "used": usage.value if rule is WorkConservation.MOST_GPUS else None,
         "usage_cut": list(usage.cut) if rule is WorkConservation.MOST_GPUS and usage.cut is not None else None,
-        "denominator": _SCALE,
+        "denominator": unit,
         "prices": root_prices,
         "goal": goal,
         "tree": tree,
     }
     return Certificate("fft-round", bound, problem.fingerprint, data)
-
-
-def _integers(prices: NDArray[np.float64]) -> list[int]:
-    return [round(float(p) * _SCALE) for p in prices]
 
 
 class _Builder:
@@ -68,9 +67,11 @@ class _Builder:
         usage: Usage,
         market: Market,
         active: NDArray[np.int64],
+        unit: int,
     ) -> None:
+        self.unit = unit
         self.active, self.types = active.tolist(), market.types
-        self.counts = [int(g) for g in problem.arrays.count]
+        self.counts = usage.room.tolist()
         self.free = rule is WorkConservation.NONE
         self.idle = 0 if self.free else sum(self.counts) - usage.value
         self.must_run = market.must_run
@@ -79,7 +80,12 @@ class _Builder:
         self.costs: list[dict[int, int]] = []  # floor of cost x scale, by type
         for j in self.active:
             exact = {i: problem.exact_cost(j, i, cost) for i in np.flatnonzero(allowed[j]).tolist()}
-            self.costs.append({i: (c.numerator * _SCALE) // c.denominator for i, c in exact.items()})
+            self.costs.append({i: (c.numerator * unit) // c.denominator for i, c in exact.items()})
+
+    def integers(self, prices: NDArray[np.float64]) -> list[int]:
+        """Prices in units; never negative where GPUs may stay unused."""
+        whole = [int(Fraction(float(p)) * self.unit) for p in prices]
+        return [max(p, 0) for p in whole] if self.free else whole
 
     def options(self, position: int, prices: list[int]) -> dict[int, int]:
         """Reduced costs of the options of a job; waiting is option K."""
@@ -96,10 +102,7 @@ class _Builder:
     def tree(self, node: Node, fallback: list[int]) -> dict[str, Any]:
         """The search tree as nested JSON values; unfinished nodes get the root's prices."""
         if node.inside is None or node.outside is None:
-            prices = fallback if node.prices is None else _integers(node.prices)
-            if self.free:
-                prices = [max(p, 0) for p in prices]
-            return {"prices": prices}
+            return {"prices": fallback if node.prices is None else self.integers(node.prices)}
         return {
             "job": self.active[node.job],
             "option": node.option if node.option < self.types else None,
@@ -115,7 +118,7 @@ class _Builder:
         least = [min(o.values()) for o in root]
         value = sum(least) + self.constant(prices)
         if tree is None or goal <= value:
-            return Fraction(value, _SCALE), None
+            return Fraction(value, self.unit), None
         kept = [
             {o for o, r in options.items() if r - low <= goal - value} for options, low in zip(root, least, strict=True)
         ]
@@ -148,4 +151,4 @@ class _Builder:
             return min(both) if both else None
 
         reached = walk(tree, {})
-        return Fraction(goal if reached is None else max(value, min(goal, reached)), _SCALE), tree
+        return Fraction(goal if reached is None else max(value, min(goal, reached)), self.unit), tree

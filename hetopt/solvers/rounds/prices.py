@@ -18,6 +18,7 @@ solution of the linear programme splits at most K + 1 jobs.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,9 +42,9 @@ class Market:
     demand : (n,) float64
         GPUs per job.
     count : (K,) float64
-        GPUs per type.
+        GPUs per type that some set of jobs can use (at most what there are).
     idle
-        S, GPUs that stay unused; None: any number (no work-conservation rule).
+        S, of these, GPUs that stay unused; None: any number (no work-conservation rule).
     must_run
         Whether waiting is excluded (every job of the market runs).
     """
@@ -223,7 +224,13 @@ def margins(options: Floats) -> Floats:
     return np.asarray(two[1] - two[0])
 
 
-def optimal_prices(market: Market, start: Floats | None = None, *, core_size: int = 400) -> tuple[Floats, float]:
+def optimal_prices(
+    market: Market,
+    start: Floats | None = None,
+    *,
+    core_size: int = 400,
+    stopped: Callable[[], bool] = lambda: False,
+) -> tuple[Floats, float]:
     """Prices that maximise the Lagrangian (the LP's dual prices), and its value.
 
     The restricted programme's value is an upper bound on the LP and the Lagrangian of its
@@ -235,6 +242,8 @@ def optimal_prices(market: Market, start: Floats | None = None, *, core_size: in
     value = lagrangian(market, prices)
     size = min(core_size, market.jobs)
     for _ in range(50):
+        if stopped():
+            break
         gap = margins(reduced_costs(market, prices))
         core = np.sort(np.argpartition(gap, size - 1)[:size]) if size < market.jobs else np.arange(market.jobs)
         width = float(gap[core][np.isfinite(gap[core])].max(initial=0.0)) or 1.0

@@ -6,7 +6,7 @@ import dataclasses
 import time
 from typing import Any
 
-from hetopt.core.allocation import Allocation, Cost, allocation_violations, evaluate_allocation
+from hetopt.core.allocation import Allocation, Cost, allocation_violations, evaluate_allocation, optimality_tolerance
 from hetopt.core.errors import UsageError, VerificationError
 from hetopt.core.round_problem import CostModel, RoundProblem
 from hetopt.core.round_solver import RoundOutcome, RoundSolver, WorkConservation
@@ -16,10 +16,7 @@ from hetopt.solvers.catalogue import SOLVERS
 from hetopt.solvers.rounds.usage import most_gpus
 from hetopt.solvers.run import Listener, Monitor, checked_limits, interrupts, plain_options
 
-__all__ = ["TOLERANCE", "run_round"]
-
-TOLERANCE = 1e-9
-"""An allocation counts as proved optimal when cost - bound <= this x max(1, |cost|)."""
+__all__ = ["run_round"]
 
 
 def run_round(
@@ -124,16 +121,17 @@ def _checked(
     names = tuple(job.name for job in problem.jobs)
     chosen = outcome.gpu_type
     value: Cost | None = None
+    tolerance = 0.0
     used = [0] * len(problem.gpu_types)
     if chosen is not None:
         for job, i in zip(problem.jobs, chosen, strict=True):
             if i is not None:
                 used[i] += job.demand
         value = evaluate_allocation(problem, chosen, cost)
+        tolerance = optimality_tolerance(problem, chosen, cost)
     bound = None if outcome.bound is None else float(outcome.bound)
     if bound is not None and value is not None and bound > value.total:
-        slack = TOLERANCE * max(1.0, abs(value.total))
-        if bound - value.total > slack:
+        if bound - value.total > tolerance:
             raise VerificationError(
                 f"{solver.name}: the lower bound {bound} is above the cost {value.total} of an allocation"
             )
@@ -161,7 +159,7 @@ def _checked(
     if broken:
         raise VerificationError(f"{solver.name} returned an allocation that breaks a rule: {broken[0]}")
     _check_rule(solver.name, problem, made, rule)
-    proved = bound is not None and value is not None and value.total - bound <= TOLERANCE * max(1.0, abs(value.total))
+    proved = bound is not None and value is not None and value.total - bound <= tolerance
     if outcome.status is Status.OPTIMAL and not proved:
         raise VerificationError(
             f"{solver.name} claims OPTIMAL with cost {value.total if value else None} and bound {bound}"

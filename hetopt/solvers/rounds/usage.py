@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,7 @@ from hetopt.core.round_problem import RoundArrays
 __all__ = ["Usage", "most_gpus", "reachable"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Usage:
     """The most GPUs usable.
 
@@ -38,11 +39,14 @@ class Usage:
     cut
         Types S with: sum of R_i over S + sum of the demands of the jobs that can use a type outside S = U*;
         None when the flow bound is above U* and the value rests on an integer programme.
+    room : (K,) int64
+        R_i: what can be used of a type's GPUs whatever the prices (62 of 63 with even demands).
     """
 
     value: int
     gpu_type: NDArray[np.int64]
     cut: tuple[int, ...] | None
+    room: NDArray[np.int64]
 
 
 def reachable(capacity: int, demands: NDArray[np.int64]) -> int:
@@ -64,12 +68,28 @@ def reachable(capacity: int, demands: NDArray[np.int64]) -> int:
     return sums.bit_length() - 1
 
 
+_known: WeakKeyDictionary[RoundArrays, Usage] = WeakKeyDictionary()
+
+
 def most_gpus(arrays: RoundArrays) -> Usage:
-    """U* of a round and an allocation that attains it; O(n log n) unless the integer programme is needed."""
+    """U* of a round and an allocation that attains it; O(n log n) unless the integer programme is needed.
+
+    Remembered as long as the round lives: solvers, models and the check of their answers all ask.
+    """
+    if arrays not in _known:
+        _known[arrays] = _most_gpus(arrays)
+    return _known[arrays]
+
+
+def _most_gpus(arrays: RoundArrays) -> Usage:
     demand, allowed = arrays.demand, arrays.allowed
     types = allowed.shape[1]
     room = np.array([reachable(int(g), demand[allowed[:, i]]) for i, g in enumerate(arrays.count)], dtype=np.int64)
-    masks, member = np.unique(allowed @ (1 << np.arange(types, dtype=np.int64)), return_inverse=True)
+    bits = (
+        1 << np.arange(types, dtype=np.int64) if types < 63 else np.array([1 << i for i in range(types)], dtype=object)
+    )
+    masks, member = np.unique(allowed @ bits, return_inverse=True)
+    member = member.ravel()
     supply = np.bincount(member, weights=demand, minlength=len(masks)).astype(np.int64)
     upper, cut = _flow_bound(room, masks, supply)
     placed = _largest_first(demand, allowed, arrays.count)
@@ -77,7 +97,7 @@ def most_gpus(arrays: RoundArrays) -> Usage:
     if used < upper:
         placed = _by_classes(arrays, member)
         used = int(demand[placed >= 0].sum())
-    return Usage(used, placed, cut if used == upper else None)
+    return Usage(used, placed, cut if used == upper else None, room)
 
 
 def _flow_bound(
@@ -117,17 +137,24 @@ def _largest_first(
     demand: NDArray[np.int64], allowed: NDArray[np.bool_], count: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Jobs by falling demand (then fewest usable types), each into its usable type with the most room."""
-    left = count.copy()
+    left, need = count.tolist(), demand.tolist()
     placed = np.full(len(demand), -1, dtype=np.int64)
-    options = allowed.sum(axis=1)
-    for j in np.lexsort((options, -demand)).tolist():
-        fits = allowed[j] & (left >= demand[j])
-        if fits.any():
-            i = int(np.argmax(np.where(fits, left, -1)))
-            placed[j] = i
-            left[i] -= demand[j]
-            if not left.any():
-                break
+    number = allowed.sum(axis=1)
+    usable = allowed.tolist()
+    full = (1 << 62) - 1
+    smallest = full  # a demand that found no room anywhere is not tried again where every type is usable
+    for j in np.lexsort((number, -demand)).tolist():
+        if need[j] >= smallest or number[j] == 0:
+            continue
+        best, at = -1, -1
+        for i, room in enumerate(left):
+            if room > best and room >= need[j] and usable[j][i]:
+                best, at = room, i
+        if at >= 0:
+            placed[j] = at
+            left[at] -= need[j]
+        elif number[j] == len(left):
+            smallest = need[j]
     return placed
 
 

@@ -1,7 +1,7 @@
 """Certificates of kind ``fft-round``: type prices, and a tree of cases with prices at its leaves.
 
-For any prices, sum over jobs of the cheapest option at cost + demand x price, less the price of all GPUs,
-plus the idle GPUs at the lowest price, is at most the cost of every allocation that the rule admits.
+For any prices, sum over jobs of the cheapest option at cost + demand x price, less the price of all GPUs that some
+set of jobs can use (62 of 63 where demands are even), plus the idle GPUs at the lowest price, is at most the cost of every allocation that the rule admits.
 """
 
 from __future__ import annotations
@@ -50,16 +50,20 @@ def _cost(raw: Any) -> CostModel:
 
 class _Proof:
     def __init__(self, problem: RoundProblem, cost: CostModel, free: bool, unit: int) -> None:
-        self.counts = [gpu_type.count for gpu_type in problem.gpu_types]
+        counts = [gpu_type.count for gpu_type in problem.gpu_types]
         self.free, self.idle, self.all_run = free, 0, False
         self.options: dict[int, dict[int, int]] = {}  # job -> type -> cost in units, rounded down
         self.demand: dict[int, int] = {}
         for j, job in enumerate(problem.jobs):
-            usable = [i for i, rate in enumerate(job.throughput) if rate is not None and job.demand <= self.counts[i]]
+            usable = [i for i, rate in enumerate(job.throughput) if rate is not None and job.demand <= counts[i]]
             exact = {i: problem.exact_cost(j, i, cost) * unit for i in usable}
             if usable:
                 self.options[j] = {i: c.numerator // c.denominator for i, c in exact.items()}
                 self.demand[j] = job.demand
+        # what the jobs can use of each type at all: no allocation uses more of it, whatever the number of GPUs
+        self.counts = [
+            _largest_sum(g, [self.demand[j] for j, o in self.options.items() if i in o]) for i, g in enumerate(counts)
+        ]
 
     def use(self, used: int, cut: Any) -> None:
         """Restrict to allocations that use exactly ``used`` GPUs, and check that none uses more.
@@ -74,9 +78,7 @@ class _Proof:
         chosen = {whole(i, "data.usage_cut") for i in listed(cut, "data.usage_cut")}
         if any(i >= len(self.counts) for i in chosen):
             raise Refused("data.usage_cut: no such type")
-        inside = sum(
-            _largest_sum(self.counts[i], [self.demand[j] for j, o in self.options.items() if i in o]) for i in chosen
-        )
+        inside = sum(self.counts[i] for i in chosen)
         outside = sum(self.demand[j] for j, o in self.options.items() if not set(o) <= chosen)
         if inside + outside != used:
             raise Refused(f"data.used: the cut shows that at most {inside + outside} GPUs can be used, not {used}")

@@ -1,0 +1,1 @@
+"""Formulations of one FFT scheduling round."""
