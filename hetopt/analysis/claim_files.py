@@ -60,7 +60,7 @@ def _files(row: Row) -> Entry:
     lp = exact_evidence(problem, *midpoints_of_tasks(problem))
     if not lp.optimal:
         raise VerificationError(f"{row.name}: the LP value is not known exactly")
-    listed = list_schedule(lp.problem, list_order(lp.point.midpoint), row.rule)
+    listed = list_schedule(lp.problem, list_order(lp.point.midpoint))
     found, _ = best_witness(problem, 400 if problem.num_jobs <= 20 else 60)
     schedule = Schedule.from_starts(instance, found.gpu, [start // problem.unit for start in found.start])
     if not verify(instance, schedule).valid:
@@ -88,7 +88,7 @@ def _files(row: Row) -> Entry:
         name=row.name,
         title=f"Midpoint list scheduling against the optimum, {row.gpus} GPU{plural}: ratio {row.ratio}",
         origin=f"theory notes, section {row.section}",
-        tags=("theory", "counterexample" if row.section in ("6.1", "6.2") else "near-tight"),
+        tags=("theory", "counterexample" if row.section in ("6.1", "6.2", "6.6") else "near-tight"),
         note="All GPUs alike (alpha = 1); midpoint_lp is the exact optimum of the midpoint LP (certificates/), hare the value of its list schedule.",
         lower=lower,
         upper=Known(value=value, trust="witness", source="an explicit schedule", file=f"schedules/{row.name}.json"),

@@ -158,6 +158,13 @@ def chain_against_block(gpus: int, rounds: int, length: int, block: int, weight:
     return ((weight, 0, chain), (1, 0, ((gpus, block),)))
 
 
+def equal_heads(gpus: int, y_at: int, head: int, count: int, block: int, late_at: int) -> tuple[JobData, ...]:
+    """Heads of one length, each released when the blockers of the one before have their midpoint; z is longer by 1."""
+    starts = [max(0, y_at + 1 + n * (head // 2 + 1) - head // 2 + min(n, 1)) for n in range(count)]
+    chains = tuple((1, at, ((1, head), (gpus - 1, 1))) for at in starts)
+    return (_blockers(gpus, y_at), *chains, (1, 0, ((gpus, block),)), (10**6, late_at, ((1, head + 1),)))
+
+
 def _blockers(gpus: int, at: int) -> JobData:
     return (1, at, ((gpus, 1),))
 
@@ -339,6 +346,17 @@ def _rows() -> tuple[Row, ...]:
                 "6.91203",
             ),
         )
+    ]
+    heads = tuple((10, 0, ((1, p), (15, 1))) for p in (63, 130, 264, 532, 1068, 2140))
+    z = (10**5, 0, (*((1, f(215, 2)) for _ in range(20)), (1, 1)))
+    rows.append(Row("heads-alone-m16", "6.2", 16, (*heads, (1, 0, ((16, 3635),)), z), "3.64138", scale=2))
+    rows += [
+        Row(f"chain-m{m}", "6.3", m, chain_against_block(m, 22, 1000, block, 10**6), ratio)
+        for m, block, ratio in ((3, 31017, "2.40986"), (4, 33829, "2.53768"), (8, 37941, "2.72459"))
+    ]
+    rows += [
+        Row(f"insertion-m{m}", "6.6", m, equal_heads(m, *data), ratio, rule=Rule.R3)
+        for m, data, ratio in ((8, (300, 200, 7, 1755, 919), "3.08838"), (12, (60, 208, 9, 1767, 917), "3.28773"))
     ]
     return tuple(rows)
 
