@@ -106,6 +106,7 @@ class _Run:
         self.span_of = np.zeros(n, dtype=np.int64)  # ticks that a running job uses of the round
         self.units_of = np.zeros(n)  # whole units of work that it does in the round
         self.round, self.idle_rounds, self.finished, self.busy = 0, 0, 0, 0
+        self.finished_service: list[float] = []
         self.finished_now = self.progress = False
         self.round_start = 0
         self.memory: Any = None
@@ -202,6 +203,7 @@ class _Run:
         self.finish[j] = now
         self.finished += 1
         self.finished_now = True
+        self.finished_service.append(float(self.held[j].sum() * self.table.demand[j]) / TICKS_PER_SECOND)
         self.busy -= int(self.table.demand[j])
         _note(self.gpus_used, now, self.busy)
 
@@ -227,6 +229,7 @@ class _Run:
             "type_run_time": self.held.sum(axis=0) / TICKS_PER_SECOND,
             "weight": t.weight[active],
             "moving": t.moving[active] / TICKS_PER_SECOND,
+            "finished_service": np.array(self.finished_service),
             "_work": t.work[active] if sees_sizes else None,
         }
         for array in arrays.values():

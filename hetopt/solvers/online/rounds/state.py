@@ -116,6 +116,8 @@ class RoundState:
         Priorities.
     moving : (n,) float64
         Seconds that the job loses when it moves or resumes.
+    finished_service : (f,) float64
+        GPU-seconds that each finished job held, in order of finish (known to every policy).
     seed
         Of the simulation; randomised policies draw from (seed, their name, round).
     clairvoyance
@@ -139,6 +141,7 @@ class RoundState:
     type_run_time: Floats
     weight: Floats
     moving: Floats
+    finished_service: Floats
     seed: int = 0
     clairvoyance: Clairvoyance = Clairvoyance.NONE
     _names: tuple[str, ...] = field(default=(), repr=False)

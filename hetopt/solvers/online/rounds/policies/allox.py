@@ -127,7 +127,7 @@ class AlloX:
     name: ClassVar[str] = "allox"
     clairvoyance: ClassVar[Clairvoyance] = Clairvoyance.SIZES
 
-    alpha: float = 0.3
+    alpha: float = 1.0
 
     def __post_init__(self) -> None:
         if not 0 <= self.alpha <= 1:
