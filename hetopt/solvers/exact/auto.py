@@ -51,6 +51,8 @@ MODEL_INTERVALS: Final = 20_000
 MIDPOINT_ROUNDS: Final = 2_000
 """Rounds from which the midpoint relaxation is asked as well: the Lagrangian converges slowly there."""
 DECODES_A_UNIT: Final = 10
+SEED_STEP: Final = 1_000_003
+"""Each search of a run has a seed of its own."""
 FIRST_DECODES: Final = 2_000
 FIRST_EVALUATIONS: Final = 300
 FIRST_MODEL_SHARE: Final = 0.2
@@ -127,6 +129,7 @@ class _Portfolio:
     schedule: Schedule | None = None
     value: int | None = None
     work: int = 0
+    searches: int = 0
     deterministic: bool = True
     notes: list[str] = field(default_factory=list)
     dual: Dual | None = None
@@ -273,12 +276,13 @@ class _Portfolio:
         schedule, value, used = anneal(
             self.instance,
             self.objective,
-            seed=self.seed,
+            seed=self.seed + SEED_STEP * self.searches,
             time=limits.time,
             decodes=decodes,
             start=self.schedule,
             observer=self,
         )
+        self.searches += 1
         self.work += -(-used // DECODES_A_UNIT)
         self.record(incumbent=value, schedule=schedule)
 
