@@ -144,3 +144,13 @@ def test_slowing_down_changes_neither_lp_nor_list_up_to_the_factor():
         s = list_schedule(item.problem, list_order(item.point.midpoint))
         values.append(item.problem.value(tuple(c for c in completion(item.problem, s))))
     assert values[1] == 901539072 and values[0] == 300513024
+
+
+@pytest.mark.parametrize("name", [n for n in library.names("theory") if library.entry(n).tasks <= 70])
+def test_facts_of_the_library_are_exact(name):
+    entry = library.entry(name)
+    problem = TaskProblem.from_instance(library.load(name))
+    lp = exact_evidence(problem, *midpoints_of_tasks(problem))
+    assert lp.optimal and lp.value == parse_exact(entry.facts["midpoint_lp"], "")
+    listed = list_schedule(lp.problem, list_order(lp.point.midpoint))
+    assert lp.problem.value(completion(lp.problem, listed)) == entry.facts["hare"]
