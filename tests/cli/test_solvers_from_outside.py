@@ -52,9 +52,9 @@ def test_no_time_at_all_never_claims_what_is_not_known(folder: Path, solver: str
 @pytest.mark.parametrize("words", [("hare-eft",), ("local-search", "--work-limit", "500")])
 def test_the_same_bytes_in_every_process(folder: Path, words: tuple[str, ...]) -> None:
     seen = set()
-    for number in ("0", "1", "77"):
+    for number in ("0", "77"):
         process = start(
-            "solve", "T25", "--solver", *words, "--seed", "5", "-o", f"r{number}.json", "--schedule-out", f"s{number}.json",
+            "solve", "T15", "--solver", *words, "--seed", "5", "-o", f"r{number}.json", "--schedule-out", f"s{number}.json",
             cwd=folder, env={"PYTHONHASHSEED": number},
         )  # fmt: skip
         assert ended(process).code == 0
