@@ -41,7 +41,7 @@ from hetopt.core.status import SolverKind
 from hetopt.solvers.catalogue import SOLVERS
 from hetopt.solvers.run import run
 
-__all__ = ["Champion", "HallOfFame", "Progress", "Rounds", "search"]
+__all__ = ["Champion", "HallOfFame", "Progress", "Rounds", "champions", "search"]
 
 _FILE: Final = "hall-of-fame.json"
 _SIZE: Final = 12

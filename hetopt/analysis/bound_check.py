@@ -11,7 +11,8 @@ Complexity: O(T^2) exact operations for T tasks, at worst T times the longest pa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Annotated, Any, Literal
 
@@ -19,12 +20,12 @@ from pydantic import BeforeValidator, PrivateAttr
 
 from hetopt.analysis.certify.midpoint.constants import constants_of, phi
 from hetopt.analysis.certify.midpoint.lists import Rule, list_order, list_schedule
-from hetopt.analysis.certify.midpoint.steps import Evidence, check_steps
+from hetopt.analysis.certify.midpoint.steps import Evidence, OutOfTime, check_steps
 from hetopt.analysis.certify.midpoint.tasks import TaskProblem
 from hetopt.analysis.explain_bound import paragraph
 from hetopt.analysis.midpoint_point import exact_evidence, midpoints_of_instance, midpoints_of_tasks
 from hetopt.core.documents import Document, Part, exact_text, parse_exact
-from hetopt.core.errors import Fault, InputError, UsageError
+from hetopt.core.errors import Fault, InputError, NoSolutionError, UsageError
 from hetopt.core.feasibility import violations
 from hetopt.core.instance import Instance
 from hetopt.core.objectives import evaluate
@@ -205,7 +206,7 @@ def check_bound(
     optimum
         The optimal value, where it is known.
     time_limit
-        Seconds for the LP.
+        Seconds in all.
     seed
         Seed of the LP solver.
 
@@ -215,7 +216,10 @@ def check_bound(
         An unknown rule, or midpoints of the wrong number.
     InputError
         A given schedule is infeasible.
+    NoSolutionError
+        The time limit was reached before all steps were checked.
     """
+    begin = time.monotonic()
     try:
         rule = Rule(rule)
     except ValueError:
@@ -238,7 +242,15 @@ def check_bound(
     known = values if optimum is None else (*values, Fraction(optimum))
     evidence = Evidence(lp.problem, constants_of(lp.problem), lp.point, order, schedule, rule, lp.split, known)
     name, fingerprint = ("", "") if isinstance(instance, TaskProblem) else (instance.name, instance.fingerprint)
-    return summary(evidence, name, fingerprint, optimum)
+    if time_limit is None:
+        return summary(evidence, name, fingerprint, optimum)
+    end = begin + time_limit
+    try:
+        return summary(evidence, name, fingerprint, optimum, lambda: time.monotonic() > end)
+    except OutOfTime:
+        raise NoSolutionError(
+            f"the time limit of {time_limit:g} s was reached before all steps were checked; allow more"
+        ) from None
 
 
 def _value(instance: Instance | TaskProblem, item: Schedule | Fraction | int) -> Fraction:
@@ -254,9 +266,15 @@ def _value(instance: Instance | TaskProblem, item: Schedule | Fraction | int) ->
     return Fraction(evaluate(instance, item))
 
 
-def summary(evidence: Evidence, name: str, fingerprint: str, optimum: Fraction | int | None = None) -> BoundCheck:
+def summary(
+    evidence: Evidence,
+    name: str,
+    fingerprint: str,
+    optimum: Fraction | int | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> BoundCheck:
     """Run the steps on given evidence and report."""
-    steps = check_steps(evidence)
+    steps = check_steps(evidence, stop)
     c = evidence.constants
     lower, value = evidence.lower_bound, evidence.list_value
     best = min((value, *evidence.schedule_values))

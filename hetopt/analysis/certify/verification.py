@@ -13,15 +13,16 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator
 
 from hetopt.analysis.certify.check import check_certificate
-from hetopt.core.allocation import Allocation, allocation_violations, evaluate_allocation
+from hetopt.core.allocation import Allocation, allocation_violations, evaluate_allocation, optimality_tolerance
 from hetopt.core.certificate import Certificate
 from hetopt.core.documents import Document, Part, exact_text
-from hetopt.core.errors import Fault, InputError, shown
+from hetopt.core.errors import Fault, InputError, UsageError, shown
 from hetopt.core.feasibility import violations
 from hetopt.core.instance import Instance
 from hetopt.core.objectives import evaluate
 from hetopt.core.result import Result, relative_gap
-from hetopt.core.round_problem import RoundProblem
+from hetopt.core.round_problem import CostModel, RoundProblem
+from hetopt.core.round_solver import WorkConservation
 from hetopt.core.schedule import Schedule
 from hetopt.core.status import Status, Trust
 
@@ -89,7 +90,7 @@ def verify(problem: Instance | RoundProblem, document: _SHAPED | dict[str, Any],
     bound: Fraction | None = None
     notes: list[str] = []
     if kind == "hetopt/allocation" and isinstance(problem, RoundProblem):
-        findings = list(_allocation(problem, Allocation.from_dict(raw, source), notes))
+        findings = list(_allocation(problem, raw, source, notes))
     elif kind == "hetopt/certificate":
         certificate = Certificate.from_dict(raw, source)
         verdict = check_certificate(problem, certificate)
@@ -237,27 +238,118 @@ def _history(result: Result) -> Iterator[Finding]:
         yield _finding("inconsistent", "history", f"an incumbent below the final objective {result.objective}")
 
 
-def _allocation(problem: RoundProblem, allocation: Allocation, notes: list[str]) -> Iterator[Finding]:
+def _allocation(problem: RoundProblem, raw: dict[str, Any], source: str, notes: list[str]) -> Iterator[Finding]:
+    """An allocation with the cost weights and the rule that its own options state (the defaults where they state none)."""
+    allocation = Allocation.from_dict(raw, source)
     broken = [
         Finding(kind=str(v.kind), where=v.where, message=v.message) for v in allocation_violations(problem, allocation)
     ]
     yield from broken
-    if not broken and allocation.cost is not None:
-        cost = evaluate_allocation(problem, allocation.gpu_type)
-        for term, value in vars(cost).items():
-            stated = getattr(allocation.cost, term)
-            if abs(stated - value) > 1e-9 * max(1.0, abs(value)):
-                yield _finding("wrong-objective", f"cost.{term}", f"says {stated}, the allocation costs {value}")
-        notes.append(f"feasible; cost {cost.total!r} recomputed")
-    if (
-        allocation.cost is not None
-        and allocation.bound is not None
-        and allocation.bound > allocation.cost.total + 1e-9 * max(1.0, abs(allocation.cost.total))
-    ):
-        yield _finding(
-            "bound-above-objective", "bound", f"{allocation.bound} is above the cost {allocation.cost.total}"
-        )
-    if allocation.certificate is not None:
-        verdict = check_certificate(problem, allocation.certificate)
+    model, rule = CostModel(), WorkConservation.MOST_GPUS
+    try:
+        stated = allocation.options.get("cost", {})
+        model = CostModel(**stated) if isinstance(stated, dict) else CostModel(age=stated)
+        rule = WorkConservation(allocation.options.get("rule", rule))
+    except (UsageError, TypeError, ValueError) as error:
+        yield _finding("inconsistent", "options", f"cost or rule is not one that exists: {error}")
+        return
+    certificate, proved = allocation.certificate, None
+    if certificate is not None:
+        verdict = check_certificate(problem, certificate)
         for reason in verdict.reasons:
             yield _finding("invalid-certificate", "certificate", reason)
+        proved = verdict.bound if verdict.valid else None
+        data = certificate.data if isinstance(certificate.data, dict) else {}
+        for key, own in (("cost", model.to_dict()), ("rule", str(rule))):
+            if data.get(key) != own:
+                message = f"is about the {key} {shown(data.get(key))}, the allocation about {shown(own)}"
+                yield _finding("invalid-certificate", f"certificate.data.{key}", message)
+                proved = None
+    cost, bound = allocation.cost, allocation.bound
+    waits = all(i is None for i in allocation.gpu_type)
+    if cost is None:
+        if not waits:
+            yield _finding("wrong-objective", "cost", "null, and jobs run")
+        if allocation.status in (Status.OPTIMAL, Status.FEASIBLE):
+            yield _finding("inconsistent", "status", f"{allocation.status} without a cost")
+    elif not broken:
+        if allocation.status not in (Status.OPTIMAL, Status.FEASIBLE):
+            yield _finding("inconsistent", "status", f"{allocation.status} with an allocation")
+        actual = evaluate_allocation(problem, allocation.gpu_type, model)
+        tolerance = optimality_tolerance(problem, allocation.gpu_type, model)
+        for term, value in vars(actual).items():
+            told = getattr(cost, term)
+            if abs(told - value) > 1e-12 * max(abs(told), abs(value)) + tolerance / 1000:
+                yield _finding("wrong-objective", f"cost.{term}", f"says {told}, the allocation costs {value}")
+        notes.append(f"feasible; cost {actual.total!r} recomputed")
+        if bound is not None and bound > actual.total + tolerance:
+            yield _finding("bound-above-objective", "bound", f"{bound} is above the cost {actual.total}")
+        if allocation.status is Status.OPTIMAL and (bound is None or actual.total - bound > tolerance):
+            yield _finding("inconsistent", "status", f"OPTIMAL with cost {actual.total} and bound {bound}")
+        yield from _rule(
+            problem, allocation, rule, None if proved is None or certificate is None else certificate, notes
+        )
+    if raw.get("gap") != allocation.gap:
+        yield _finding("wrong-gap", "gap", f"says {raw.get('gap')}, (cost - bound) / |cost| is {allocation.gap}")
+    if bound is not None and certificate is not None and proved is not None:
+        if Fraction(bound) > proved and bound != float(proved):
+            yield _finding("weak-certificate", "bound", f"says {bound}, the certificate proves {float(proved)!r} only")
+        else:
+            notes.append(f"proved in exact arithmetic: the lower bound {exact_text(proved)}")
+    elif bound is not None:
+        notes.append(f"the lower bound {bound} rests on the word of {allocation.solver}: no certificate proves it")
+
+
+def _rule(
+    problem: RoundProblem,
+    allocation: Allocation,
+    rule: WorkConservation,
+    certificate: Certificate | None,
+    notes: list[str],
+) -> Iterator[Finding]:
+    """Whether the work-conservation rule is obeyed, without the solvers' code."""
+    used = sum(allocation.gpus_used)
+    left = [g.count - u for g, u in zip(problem.gpu_types, allocation.gpus_used, strict=True)]
+    if rule is WorkConservation.NONE:
+        return
+    for job, i in zip(problem.jobs, allocation.gpu_type, strict=True):
+        fits = [k for k, rate in enumerate(job.throughput) if rate is not None and job.demand <= left[k]]
+        if i is None and fits:
+            where = problem.gpu_types[fits[0]].name
+            yield _finding("inconsistent", "jobs", f"job {job.name!r} waits and fits on {where!r} (rule {rule})")
+            return
+    if rule is WorkConservation.MAXIMAL:
+        notes.append("no waiting job fits in what is left")
+        return
+    most = usable_gpus(problem)
+    if used == most:
+        notes.append(f"no allocation uses more than {most} GPUs: counted here")
+    elif certificate is not None and certificate.data.get("used") == used:
+        notes.append(f"no allocation uses more than {used} GPUs: by the certificate's cut")
+    else:
+        notes.append(
+            f"{used} GPUs are used; that no allocation uses more (at most {most}) rests on the word of {allocation.solver}"
+        )
+
+
+def usable_gpus(problem: RoundProblem) -> int:
+    """An upper bound on the GPUs that an allocation can use: type by type the largest sum of demands that fits, and the jobs' demand.
+
+    Exact for demands like 1, 2, 4, 8 with every type open to every job; where it is not reached nothing is concluded.
+    """
+    per_type, reach = 0, 0
+    for i, gpu_type in enumerate(problem.gpu_types):
+        sums, mask = 1, (1 << (gpu_type.count + 1)) - 1
+        for job in problem.jobs:
+            if job.throughput[i] is not None and job.demand <= gpu_type.count:
+                sums |= (sums << job.demand) & mask
+                if sums >> gpu_type.count & 1:
+                    break
+        per_type += sums.bit_length() - 1
+    for job in problem.jobs:
+        if any(
+            rate is not None and job.demand <= g.count
+            for rate, g in zip(job.throughput, problem.gpu_types, strict=True)
+        ):
+            reach += job.demand
+    return min(per_type, reach)

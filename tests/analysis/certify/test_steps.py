@@ -268,3 +268,12 @@ def test_reports_and_explanations_of_a_document():
         raw = check.to_dict()
         assert raw["format"] == "hetopt/check" and len(raw["steps"]) == 17 and "K" in raw
         assert type(check).from_dict(raw).to_dict() == raw
+
+
+def test_a_time_limit_ends_the_check_with_one_line():
+    from hetopt.core.errors import NoSolutionError
+
+    problem = row("three-jobs-m4-small").problem()
+    with pytest.raises(NoSolutionError, match="time limit"):
+        check_bound(problem, time_limit=0)
+    assert check_bound(problem, time_limit=600).steps == check_bound(problem).steps

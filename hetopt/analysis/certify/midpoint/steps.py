@@ -20,7 +20,7 @@ from hetopt.analysis.certify.midpoint.lists import Rule, TaskSchedule, completio
 from hetopt.analysis.certify.midpoint.points import Inequality, Point, lp_inequalities, split_bound
 from hetopt.analysis.certify.midpoint.tasks import Rational, TaskProblem
 
-__all__ = ["STEP_NAMES", "Evidence", "Step", "check_steps"]
+__all__ = ["STEP_NAMES", "Evidence", "OutOfTime", "Step", "check_step", "check_steps"]
 
 STEP_NAMES = {
     1: "data and constants",
@@ -503,6 +503,32 @@ def check_step(ev: Evidence, number: int) -> Step:
     return Step(number, STEP_NAMES[number], not reason, *sides, where, count)
 
 
-def check_steps(ev: Evidence) -> tuple[Step, ...]:
-    """All steps, in order."""
-    return tuple(check_step(ev, number) for number in _STEPS)
+class OutOfTime(Exception):
+    """The caller's limit was reached between two inequalities; nothing is wrong with the evidence."""
+
+
+def check_steps(ev: Evidence, stop: Callable[[], bool] | None = None) -> tuple[Step, ...]:
+    """All steps, in order.
+
+    Raises
+    ------
+    OutOfTime
+        ``stop`` said so, before a step or between two tasks of the decomposition.
+    """
+    if stop is not None:
+        made = []
+        for j in ev.order:
+            if stop():
+                raise OutOfTime
+            try:
+                made.append(ev.list.decompose(j))
+            except ValueError:  # step 8 reports it
+                break
+        else:
+            ev.__dict__["decompositions"] = tuple(made)
+    out = []
+    for number in _STEPS:
+        if stop is not None and stop():
+            raise OutOfTime
+        out.append(check_step(ev, number))
+    return tuple(out)
