@@ -75,15 +75,19 @@ def _least(arrays: InstanceArrays, values: NDArray[np.int64]) -> NDArray[np.int6
 
 
 def _bisect(low: NDArray[Any], high: NDArray[Any], enough: Any) -> NDArray[Any]:
-    """Least x in (low, high] with ``enough(x)``, elementwise; ``enough(high)`` holds."""
+    """Least x in (low, high] with ``enough(x, which)``, elementwise; ``enough(high)`` holds.
+
+    ``enough`` is asked about the elements ``which`` that are still open.
+    """
+    low, high = low.copy(), high.copy()
     while True:
-        middle = low + (high - low) // 2
-        open_ = high - low > 1
-        if not open_.any():
+        which = np.flatnonzero(high - low > 1)
+        if not len(which):
             return high
-        ok = enough(middle)
-        high = np.where(open_ & ok, middle, high)
-        low = np.where(open_ & ~ok, middle, low)
+        middle = low[which] + (high[which] - low[which]) // 2
+        ok = enough(middle, which)
+        high[which[ok]] = middle[ok]
+        low[which[~ok]] = middle[~ok]
 
 
 def _round_bounds(
@@ -101,23 +105,27 @@ def _round_bounds(
     safe = np.where(allowed, p, 1)
     most = np.minimum(count[None, :], d[:, None])  # more GPUs than tasks never matter
 
-    def rooms(t: NDArray[Any]) -> NDArray[Any]:
-        fit = np.where(allowed, np.clip((t[:, None] - s) // safe, 0, d[:, None]), 0)
-        total: NDArray[Any] = (most * fit).sum(axis=1)
-        return total
+    def room(t: NDArray[Any], w: Any) -> Any:
+        fit = np.where(allowed[w], np.clip((t[:, None] - s[w]) // safe[w], 0, d[w, None]), 0)
+        return ((most[w] * fit).sum(axis=1) >= d[w]).astype(np.bool_)
 
     per_gpu = -(-d[:, None] // most)
     far = int((s + per_gpu * safe).max()) + 1
     upper = np.where(allowed, s + per_gpu * safe, far).min(axis=1)
-    length = _bisect(np.zeros_like(d), upper, lambda t: rooms(t) >= d)
+    shortest = np.where(allowed, s + safe, far).min(axis=1)
+    length = _bisect(np.minimum(shortest, upper) - 1, upper, room)
 
-    def counts(x: NDArray[Any]) -> NDArray[Any]:
-        fit = np.clip((x[:, None] - safe - 2 * s) // (2 * safe) + 1, 0, d[:, None])
-        return np.where(allowed, fit, 0)
+    def counts(x: NDArray[Any], w: Any) -> NDArray[Any]:
+        fit = np.clip((x[:, None] - safe[w] - 2 * s[w]) // (2 * safe[w]) + 1, 0, d[w, None])
+        return np.where(allowed[w], fit, 0)
+
+    def filled(x: NDArray[Any], w: Any) -> Any:
+        return ((most[w] * counts(x, w)).sum(axis=1) >= d[w]).astype(np.bool_)
 
     upper = np.where(allowed, safe + 2 * s + 2 * (per_gpu - 1) * safe, 2 * far).min(axis=1)
-    at = _bisect(np.zeros_like(d), upper, lambda x: (most * counts(x)).sum(axis=1) >= d)
-    full = counts(at - 1)
+    shortest = np.where(allowed, safe + 2 * s, 2 * far).min(axis=1)
+    at = _bisect(np.minimum(shortest, upper) - 1, upper, filled)
+    full = counts(at - 1, slice(None))
     taken = (most * full).sum(axis=1)
     end2 = (most * full * (safe + 2 * s + safe * (full - 1))).sum(axis=1) + (d - taken) * at
     return length, end2

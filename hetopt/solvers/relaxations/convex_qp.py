@@ -198,7 +198,7 @@ class ConvexQpBound:
         observer: Observer | None = None,
     ) -> Outcome:
         """Bound with its tangent."""
-        clock = Clock(limits, observer)
+        clock = Clock(limits, observer, 1e-3 * problem.num_rounds * self.intervals / 4)
         columns = problem.num_rounds * len(problem.gpu_types)
         if problem.num_rounds > self.max_rounds:
             note = f"not computed: {problem.num_rounds} rounds are above max_rounds ({self.max_rounds})"
@@ -289,12 +289,16 @@ def _solved(
     fastest = np.where(a.allowed, a.processing_time, np.iinfo(np.int64).max).argmin(axis=1)
     fallback[np.arange(a.num_rounds), len(starts) - 1, fastest] = np.where(part > 0, a.scale, 0)
     options: dict[str, Any] = {"tol_gap_abs": 1e-6, "tol_gap_rel": 1e-6, "tol_feas": 1e-6}
-    if clock.limits.time is not None:
-        left = clock.limits.time - clock.used()
-        if left <= 0:
-            return fallback, np.zeros(shape[1:]), "no time left for the quadratic program"
-        options["time_limit"] = left
+    late = fallback, np.zeros(shape[1:]), "no time left for the quadratic program"
+    left = clock.left()
+    if left is not None and left <= 0.5:
+        return late
     built = build_convex_qp(instance, part, terms.head, starts)
+    left = clock.left()  # building loads cvxpy the first time
+    if left is not None:
+        if left <= 0.1:
+            return late
+        options["time_limit"] = 0.6 * left  # cvxpy's own compilation comes on top
     import warnings
 
     try:

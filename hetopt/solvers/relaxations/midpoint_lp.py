@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Final
 
@@ -91,8 +91,11 @@ class MidpointSolution:
 class Clock:
     """Remembers why a run has to end."""
 
-    def __init__(self, limits: Limits | None, observer: Observer | None) -> None:
+    def __init__(self, limits: Limits | None, observer: Observer | None, reserve: float = 0.0) -> None:
         self.limits, self.observer = limits or Limits(), observer
+        if self.limits.time is not None:
+            # seconds kept for the exact evaluation at the end
+            self.limits = replace(self.limits, time=max(0.7 * self.limits.time, self.limits.time - reserve))
         self._start = time.perf_counter()
         self.reason: StopReason | None = None
 
@@ -197,7 +200,7 @@ def solve_midpoint_lp(
     -------
     Midpoints are ``C_n - tail_g`` of optimal completion times ("cutting-plane"), or averages moved up to respect the chains.
     """
-    clock = Clock(limits, observer)
+    clock = Clock(limits, observer, (6e-6 if release else 2e-6) * instance.num_rounds)
     speed = prices is not None if speed is None else speed
     price = (1,) * len(instance.gpu_types) if prices is None else prices
     if not speed and any(p != 1 for p in price):

@@ -127,7 +127,7 @@ def solve_midpoint_lp_strong(
     exact_rounds
         Up to so many rounds cutting planes are used.
     """
-    clock = Clock(limits, observer)
+    clock = Clock(limits, observer, 1e-5 * instance.num_rounds)
     terms = round_terms(instance, Tail(tail))
     job = instance.arrays.round_job
     best = _Best(instance, terms)
