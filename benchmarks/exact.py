@@ -25,6 +25,7 @@ from hetopt.core.solver import Limits
 from hetopt.core.status import Status
 from hetopt.solvers.run import run
 
+LIBRARY = Path(__file__).resolve().parents[1] / "hetopt" / "instances" / "library"
 TIMED = ("S101", "S102", "S105", "S106", "T35", "T50")
 CONGESTED = ("T70", "T95", "T120", "T220", "U60")
 QUICK = ("T08", "T15", "T35")
@@ -172,7 +173,7 @@ def instances(given: list[str]) -> list[Path]:
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--instances", nargs="+", default=[os.environ.get("HETOPT_STUDY", "instances")], help="files or folders"
+        "--instances", nargs="+", default=[os.environ.get("HETOPT_STUDY", str(LIBRARY))], help="files or folders"
     )
     parser.add_argument("--only", default="", help="comma-separated names")
     parser.add_argument("--solvers", default=",".join(DEFAULT))

@@ -31,6 +31,7 @@ from hetopt.core.objectives import evaluate
 from hetopt.core.schedule import Schedule
 from hetopt.core.solver import Exclusions, Limits, Observer, Outcome
 from hetopt.core.status import Capability, Objective, SolverKind, Status, StopReason, Trust
+from hetopt.models._native import load_cpsat
 from hetopt.models.clairvoyant.windows import first_schedule, left_shifted
 from hetopt.solvers.catalogue import SOLVERS
 from hetopt.solvers.heuristics.local_search import anneal
@@ -53,6 +54,9 @@ MIDPOINT_ROUNDS: Final = 2_000
 DECODES_A_UNIT: Final = 10
 SEED_STEP: Final = 1_000_003
 """Each search of a run has a seed of its own."""
+TINY_TASKS: Final = 24
+"""Up to here the constraint model is proved before a search pays."""
+TINY_EVALUATIONS: Final = 40
 FIRST_DECODES: Final = 2_000
 FIRST_EVALUATIONS: Final = 300
 FIRST_MODEL_SHARE: Final = 0.2
@@ -239,20 +243,23 @@ class _Portfolio:
     def stages(self) -> Iterator[tuple[str, Callable[[], None]]]:
         """Name and action of each stage: small doses first, so that easy instances end at once."""
         share = self.solver.search_share
-        yield "local search", lambda: self.search(self.share(min(share, 0.05)), FIRST_DECODES)
+        tiny = self.instance.num_tasks <= TINY_TASKS
+        if not tiny:
+            yield "local search", lambda: self.search(self.share(min(share, 0.05)), FIRST_DECODES)
         if self.objective is Objective.MAKESPAN:
             yield "combinatorial", lambda: self.relaxation("combinatorial", 0.05)
         else:
             if self.instance.num_rounds >= MIDPOINT_ROUNDS:
                 yield "midpoint-lp-strong", lambda: self.relaxation("midpoint-lp-strong", 0.2)
-            yield "time-indexed-lagrangian", lambda: self.lagrangian(FIRST_EVALUATIONS)
+            evaluations = TINY_EVALUATIONS if tiny else FIRST_EVALUATIONS
+            yield "time-indexed-lagrangian", lambda: self.lagrangian(evaluations)
         if self.small():
-            yield "cpsat", lambda: self.constraint_model(self.share(FIRST_MODEL_SHARE))
+            yield "cpsat", lambda: self.constraint_model(FIRST_MODEL_SHARE)
         yield "local search", lambda: self.search(self.share(share), None)
         if self.objective is not Objective.MAKESPAN:
             yield "time-indexed-lagrangian", lambda: self.lagrangian(None)
         if self.small():
-            yield "cpsat", lambda: self.constraint_model(self.share(1.0))
+            yield "cpsat", lambda: self.constraint_model(1.0)
         else:
             self.notes.append("too large for a constraint model")
 
@@ -334,13 +341,14 @@ class _Portfolio:
         made = prune(self.instance, self.dual, self.value, self.objective, stop=lambda: self.over() is not None)
         return self.exclusions if made is None else made
 
-    def constraint_model(self, limits: Limits) -> None:
+    def constraint_model(self, part: float) -> None:
         """CP-SAT with everything that is known."""
+        load_cpsat()  # the import is not part of the share
         made: Any = SOLVERS.load("cpsat")()
         outcome = made.solve(
             self.instance,
             objective=self.objective,
-            limits=limits,
+            limits=self.share(part),
             seed=self.seed,
             incumbent=self.schedule,
             bound=self.bound,
