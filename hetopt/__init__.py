@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from hetopt.core.instance import GpuType, Instance, Job, SyncRound
     from hetopt.core.objectives import completion_times, evaluate, flow_times
     from hetopt.core.result import HistoryPoint, Result
-    from hetopt.core.round_problem import RoundProblem
+    from hetopt.core.round_problem import CostModel, RoundProblem
     from hetopt.core.schedule import Schedule
     from hetopt.core.solver import Limits, Outcome, Solver
     from hetopt.core.status import Capability, Objective, SolverKind, Status, StopReason, Trust
@@ -56,7 +56,7 @@ _HOME: Final[dict[str, tuple[str, ...]]] = {
     "hetopt.core.instance": ("GpuType", "Instance", "Job", "SyncRound"),
     "hetopt.core.objectives": ("completion_times", "evaluate", "flow_times"),
     "hetopt.core.result": ("HistoryPoint", "Result"),
-    "hetopt.core.round_problem": ("RoundProblem",),
+    "hetopt.core.round_problem": ("CostModel", "RoundProblem"),
     "hetopt.core.allocation": ("Allocation",),
     "hetopt.core.schedule": ("Schedule",),
     "hetopt.core.solver": ("Limits", "Outcome", "Solver"),
@@ -70,6 +70,7 @@ __all__ = [
     "Bound",
     "Capability",
     "Certificate",
+    "CostModel",
     "Fault",
     "GpuType",
     "HetoptError",

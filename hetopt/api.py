@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
     from hetopt.core.certificate import Bound, Certificate
     from hetopt.core.instance import Instance
     from hetopt.core.result import HistoryPoint, Result
-    from hetopt.core.round_problem import RoundProblem
+    from hetopt.core.round_problem import CostModel, RoundProblem
+    from hetopt.core.round_solver import RoundSolver
     from hetopt.core.schedule import Schedule
     from hetopt.core.solver import Limits, Solver
     from hetopt.core.status import Objective
@@ -236,6 +238,94 @@ def solve(
     )
 
 
+def solve_round(
+    problem: RoundProblem | str | os.PathLike[str],
+    solver: str | RoundSolver = "fft-fast",
+    *,
+    rule: str = "most-gpus",
+    cost: CostModel | Mapping[str, Any] | None = None,
+    time_limit: float | None = None,
+    work_limit: int | None = None,
+    threads: int = 1,
+    seed: int = 0,
+    warm_start: Allocation | str | os.PathLike[str] | None = None,
+    params: Mapping[str, Any] | None = None,
+    listener: Callable[[HistoryPoint], None] | None = None,
+) -> Allocation:
+    """Solve one FFT round: which jobs run in the next interval, and on which GPU type.
+
+    Parameters
+    ----------
+    problem
+        The round, or its path.
+    solver
+        ``fft-fast``, ``fft-milp``, ``fft-convex``, another round solver's name, or a solver object.
+    rule
+        Work conservation: ``most-gpus``, ``maximal`` or ``none``.
+    cost
+        A :class:`CostModel`, or a mapping with some of its fields: the weights ``age``, ``size``, ``migration`` and ``fairness``
+        of the terms (1 each by default) and ``work``, ``total`` or ``remaining``.
+    time_limit
+        Seconds, model building included; None: until there is a proof.
+    work_limit
+        Limit in the solver's own deterministic unit.
+    threads, seed
+        With one thread and no time limit, the same seed gives the same allocation.
+    warm_start
+        An allocation to start from; one that breaks a rule is left out and the message says so.
+    params
+        Parameters of a solver given by name.
+    listener
+        Called with each new point of the history.
+
+    Returns
+    -------
+    A checked allocation; look at its ``status``, its truth value is refused.
+
+    Raises
+    ------
+    InputError, UsageError, SolverUnavailableError
+        Invalid input, a call that makes no sense, a solver that is not installed.
+    VerificationError
+        The solver's claims did not survive the check.
+    """
+    from hetopt.core.allocation import Allocation
+    from hetopt.core.errors import UsageError
+    from hetopt.core.round_problem import CostModel, RoundProblem
+    from hetopt.solvers.rounds.run import run_round
+
+    if isinstance(seed, bool) or not isinstance(seed, int):
+        raise UsageError(f"seed {seed!r}: a seed is a whole number")
+    if isinstance(problem, (str, os.PathLike)):
+        problem = load(problem)
+    if not isinstance(problem, RoundProblem):
+        raise UsageError(f"a RoundProblem or the path of a hetopt/round is needed here; found {type(problem).__name__}")
+    if isinstance(warm_start, (str, os.PathLike)):
+        warm_start = load(warm_start)
+    if warm_start is not None and not isinstance(warm_start, Allocation):
+        raise UsageError(
+            f"a warm start of a round is an Allocation or a file with one; found {type(warm_start).__name__}"
+        )
+    if not isinstance(cost, CostModel):
+        terms = dict(cost or {})
+        known = [field.name for field in dataclasses.fields(CostModel)]
+        unknown = [key for key in terms if key not in known]
+        if unknown:
+            raise UsageError(f"cost: no field of the cost model is called {unknown[0]!r}; known: {', '.join(known)}")
+        cost = CostModel(**terms)
+    return run_round(
+        solver,
+        problem,
+        cost=cost,
+        rule=rule,
+        limits=make_limits(time_limit, work_limit, threads),
+        seed=seed,
+        incumbent=warm_start,
+        params=dict(params or {}),
+        listener=listener,
+    )
+
+
 def compare(
     instances: Instance | str | os.PathLike[str] | Iterable[Instance | str | os.PathLike[str]],
     solvers: str | Solver | Sequence[str | Solver] | Mapping[str, str | Solver],
@@ -333,39 +423,3 @@ def check_bound(instance: Instance | str | os.PathLike[str], **options: Any) -> 
     from hetopt.analysis.bound_check import check_bound as check
 
     return check(_as_instance(instance), **options)
-
-
-def solve_round(
-    problem: RoundProblem | str | os.PathLike[str],
-    solver: str | Any = "fft-fast",
-    *,
-    time_limit: float | None = None,
-    work_limit: int | None = None,
-    threads: int = 1,
-    seed: int = 0,
-    params: Mapping[str, Any] | None = None,
-    **options: Any,
-) -> Allocation:
-    """Solve one scheduling round: which job runs on which GPU type.
-
-    Parameters
-    ----------
-    problem
-        The round, or its path.
-    solver
-        A solver of kind round.
-    time_limit, work_limit, threads, seed, params
-        As for :func:`solve`.
-    **options
-        ``cost``, ``rule``, ``incumbent``, ``listener``: see :func:`hetopt.solvers.rounds.run.run_round`.
-    """
-    from hetopt.core.errors import UsageError
-    from hetopt.core.round_problem import RoundProblem
-    from hetopt.solvers.rounds.run import run_round
-
-    if isinstance(problem, (str, os.PathLike)):
-        problem = load(problem)
-    if not isinstance(problem, RoundProblem):
-        raise UsageError(f"a round (hetopt/round) or the path of one is needed here; found {type(problem).__name__}")
-    limits = make_limits(time_limit, work_limit, threads)
-    return run_round(solver, problem, limits=limits, seed=seed, params=dict(params or {}), **options)

@@ -42,6 +42,13 @@ _add(
     ("highspy",),
 )
 _add(
+    "round",
+    "fft-milp",
+    "rounds.milp:FftMilpSolver",
+    "FFT's per-round problem as an integer programme (HiGHS, CBC and others)",
+    ("highspy",),
+)
+_add(
     "relaxation",
     "time-indexed-lagrangian",
     "relaxations.time_indexed_lagrangian:TimeIndexedLagrangian",

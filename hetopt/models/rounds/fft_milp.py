@@ -240,7 +240,7 @@ class _Rows:
     def finish(
         self, name: str, cost: NDArray[np.float64], columns: list[str], integer: bool, count: int
     ) -> LinearModel:
-        row, column, value = (np.concatenate(part) for part in (self._row, self._column, self._value))
+        row, column, value = np.concatenate(self._row), np.concatenate(self._column), np.concatenate(self._value)
         order = np.argsort(row, kind="stable")
         start = np.zeros(len(self._names) + 1, dtype=np.int64)
         np.cumsum(np.bincount(row, minlength=len(self._names)), out=start[1:])

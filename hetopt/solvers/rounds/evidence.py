@@ -71,7 +71,7 @@ class _Builder:
     ) -> None:
         self.unit = unit
         self.active, self.types = active.tolist(), market.types
-        self.counts = usage.room.tolist()
+        self.counts: list[int] = usage.room.tolist()
         self.free = rule is WorkConservation.NONE
         self.idle = 0 if self.free else sum(self.counts) - usage.value
         self.must_run = market.must_run
@@ -97,7 +97,8 @@ class _Builder:
 
     def constant(self, prices: list[int]) -> int:
         rent = 0 if self.free else self.idle * min(prices)
-        return rent - sum(p * g for p, g in zip(prices, self.counts, strict=True))
+        paid: int = sum(p * g for p, g in zip(prices, self.counts, strict=True))
+        return rent - paid
 
     def tree(self, node: Node, fallback: list[int]) -> dict[str, Any]:
         """The search tree as nested JSON values; unfinished nodes get the root's prices."""

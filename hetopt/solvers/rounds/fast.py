@@ -135,10 +135,13 @@ class FftFast:
         else:
             stop = StopReason.TIME if stopped() else StopReason.WORK
         notes = []
-        if usage.cut is None and rule is WorkConservation.MOST_GPUS:
+        if rule is WorkConservation.MOST_GPUS and usage.cut is None:
             notes.append(f"that no allocation uses more than {usage.value} GPUs rests on the word of HiGHS")
         certificate = None
-        if self.certify:
+        unproved = rule is WorkConservation.MOST_GPUS and usage.cut is None
+        if unproved and self.certify:
+            notes.append("so there is no certificate")
+        if self.certify and not unproved:
             from hetopt.solvers.rounds.evidence import build_certificate
 
             core = np.flatnonzero(margins(reduced_costs(market, prices)) <= found.bound)

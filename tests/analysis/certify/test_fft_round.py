@@ -17,23 +17,26 @@ from tests.solvers.rounds.test_fast import random_round
 
 
 def certified(problem: RoundProblem, rule: str = "most-gpus") -> Certificate:
-    certificate = run_round("fft-fast", problem, rule=rule, params={"certify": True}).certificate
+    certificate = maybe_certified(problem, rule)
     assert certificate is not None
     return certificate
 
 
+def maybe_certified(problem: RoundProblem, rule: str) -> Certificate | None:
+    return run_round("fft-fast", problem, rule=rule, params={"certify": True}).certificate
+
+
 @pytest.mark.parametrize("rule", ["most-gpus", "none"])
 def test_certificates_of_random_rounds_hold(rule: str) -> None:
-    refused = 0
+    absent = 0
     for seed in range(80):
         problem = random_round(seed)
-        certificate = certified(problem, rule)
-        verdict = check_certificate(problem, certificate)
-        if not verdict.valid:
-            assert certificate.data["usage_cut"] is None
-            assert rule == "most-gpus"
-            refused += 1
-    assert refused < 12
+        certificate = maybe_certified(problem, rule)
+        if certificate is None:
+            absent += 1
+            continue
+        assert check_certificate(problem, certificate).valid
+    assert absent <= (11 if rule == "most-gpus" else 0)
 
 
 def _numbers(value: Any, path: tuple = ()):

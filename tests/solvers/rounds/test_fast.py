@@ -57,7 +57,10 @@ def test_equals_brute_force(rule: str) -> None:
         best = optimum(problem, rule)
         assert allocation.cost.total == pytest.approx(float(best), rel=1e-9, abs=1e-9)
         assert exact(problem, allocation.gpu_type, CostModel()) == best
-        assert allocation.certificate is not None
+        if allocation.certificate is None:  # the most GPUs have no short proof
+            assert rule == "most-gpus"
+            assert "no certificate" in allocation.message
+            continue
         assert best - abs(best) / 10**8 - 1e-8 <= allocation.certificate.bound <= best
 
 
