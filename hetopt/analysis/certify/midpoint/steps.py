@@ -469,17 +469,17 @@ _STEPS: dict[int, Callable[[Evidence], Iterable[Inequality]]] = {
 }
 
 
-def _room(item: Inequality) -> Fraction:
-    """Relative room of an inequality; equalities have none."""
-    left, right = Fraction(item.left), Fraction(item.right)
-    scale = max(abs(left), abs(right))
-    return (right - left) / scale if scale else Fraction(0)
+def _room(item: Inequality) -> tuple[int, int]:
+    """Relative room (right - left) / max(|left|, |right|) as numerator and denominator > 0."""
+    left, right = item.left, item.right
+    a, c = left.numerator * right.denominator, right.numerator * left.denominator
+    return c - a, max(abs(a), abs(c)) or 1
 
 
 def check_step(ev: Evidence, number: int) -> Step:
     """Run one step; every inequality is evaluated until one is broken."""
     tightest: Inequality | None = None
-    room: Fraction | None = None
+    room: tuple[int, int] | None = None
     count, reason = 0, ""
     try:
         for item in _STEPS[number](ev):
@@ -491,7 +491,7 @@ def check_step(ev: Evidence, number: int) -> Step:
                 tightest = tightest or item
             else:
                 here = _room(item)
-                if room is None or here < room:
+                if room is None or here[0] * room[1] < room[0] * here[1]:
                     tightest, room = item, here
     except ValueError as error:  # the evidence does not even have the form that the step needs
         tightest, reason = None, str(error)
