@@ -57,9 +57,9 @@ def test_bounds_are_valid_and_checkable() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(2, 12))
+@pytest.mark.parametrize("seed", range(2, 42))
 def test_bounds_are_valid_and_checkable_many(seed: int) -> None:
-    _check(seed, 500)
+    _check(seed, 130)
 
 
 @pytest.mark.parametrize("solver", ["midpoint-lp", "midpoint-lp-strong", "convex-qp", "combinatorial"])
