@@ -50,7 +50,7 @@ class RoundJob(Part):
     work: _Positive
     done: _NotNegative
     release_date: _NotNegative
-    throughput: Annotated[tuple[_Positive | None, ...], BeforeValidator(_as_tuple), Field(min_length=1)]
+    throughput: Annotated[tuple[_NotNegative | None, ...], BeforeValidator(_as_tuple), Field(min_length=1)]
     current_type: int | None = None
     migration_cost: Annotated[tuple[_NotNegative, ...], BeforeValidator(_as_tuple)] = ()
     fairness: _NotNegative = 0.0

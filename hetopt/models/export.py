@@ -14,12 +14,14 @@ from typing import Any, Final
 from hetopt.core.documents import write_text, written_json
 from hetopt.core.errors import UsageError
 from hetopt.core.instance import Instance
+from hetopt.core.round_problem import CostModel, RoundProblem
+from hetopt.core.round_solver import WorkConservation
 from hetopt.core.status import Objective
 from hetopt.models.base import BuiltModel
 from hetopt.models.data_formats import dzn_text, fjs_text
 from hetopt.models.writers import CONSTANT, lp_text, mps_text
 
-__all__ = ["FORMATS", "MODELS", "Exported", "export", "render"]
+__all__ = ["FORMATS", "MODELS", "ROUND_MODELS", "Exported", "export", "export_round", "render", "render_round"]
 
 MODELS: Final = {
     "disjunctive-milp": "hetopt.models.clairvoyant.disjunctive_milp:DisjunctiveMilp",
@@ -27,6 +29,9 @@ MODELS: Final = {
     "midpoint-lp": "hetopt.models.clairvoyant.midpoint_lp:MidpointLpModel",
 }
 """Linear formulations by name; the names of the solvers behind them (``milp-disjunctive``) work as well."""
+
+ROUND_MODELS: Final = {"fft-milp": False, "fft-convex": True}
+"""Formulations of FFT rounds: whether the file is the linear relaxation (``fft-convex`` without a utility)."""
 
 ALIASES: Final = {"milp-disjunctive": "disjunctive-milp", "milp-time-indexed": "time-indexed-milp"}
 
@@ -98,7 +103,69 @@ def export(
 
     With ``-`` the text goes to standard output and no name map is written.  Parameters and errors as for :func:`render`.
     """
-    exported = render(instance, model, format, objective)
+    return _written(render(instance, model, format, objective), path)
+
+
+def render_round(
+    problem: RoundProblem,
+    model: str,
+    format: str,
+    *,
+    rule: WorkConservation | str = WorkConservation.MOST_GPUS,
+    cost: CostModel | None = None,
+    most_gpus: int | None = None,
+) -> Exported:
+    """The text of an export of an FFT round and its name map.
+
+    Parameters
+    ----------
+    problem
+        The round.
+    model
+        A name of :data:`ROUND_MODELS`.
+    format
+        ``lp`` or ``mps``.
+    rule, cost, most_gpus
+        As for :meth:`hetopt.models.rounds.fft_milp.FftMilp.build`.
+
+    Raises
+    ------
+    UsageError
+        Unknown model, format or rule.
+    """
+    from hetopt.models.rounds.fft_milp import FftMilp
+
+    if model not in ROUND_MODELS:
+        raise UsageError(f"no model of a round is called {model!r}; known: {', '.join(ROUND_MODELS)}")
+    if format not in ("lp", "mps"):
+        raise UsageError(f"a round is exported as lp or mps, not as {format!r}; name one of them")
+    if rule not in list(WorkConservation):
+        raise UsageError(f"no work-conservation rule is called {rule!r}; known: {', '.join(WorkConservation)}")
+    built = FftMilp(relaxed=ROUND_MODELS[model]).build(problem, cost, rule, most_gpus=most_gpus)
+    names = {
+        "format": "hetopt/name-map",
+        "version": 1,
+        "round": problem.name,
+        "fingerprint": problem.fingerprint,
+        "model": model,
+        "rule": str(built.rule),
+        "cost": built.cost.to_dict(),
+        "jobs": [job.name for job in problem.jobs],
+        "gpu_types": [gpu.name for gpu in problem.gpu_types],
+        "symbols": [{"name": s.name, "indices": list(s.indices), "meaning": s.meaning} for s in built.names.symbols],
+        "columns": [{"name": name, **built.names.original(name)} for name in built.linear.column_names],
+    }
+    return Exported(lp_text(built.linear) if format == "lp" else mps_text(built.linear), names)
+
+
+def export_round(
+    problem: RoundProblem, model: str, format: str, path: str | os.PathLike[str], **options: Any
+) -> tuple[str, ...]:
+    """Write an export of a round and, beside it, ``PATH.names.json``; see :func:`render_round` and :func:`export`."""
+    return _written(render_round(problem, model, format, **options), path)
+
+
+def _written(exported: Exported, path: str | os.PathLike[str]) -> tuple[str, ...]:
     name = os.fspath(path)
     write_text(name, exported.text)
     if name == "-":

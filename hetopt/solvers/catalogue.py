@@ -43,6 +43,13 @@ _add(
 )
 _add(
     "round",
+    "fft-convex",
+    "rounds.convex:FftConvexSolver",
+    "linear relaxation of FFT's round, or a fairness utility with shares; bound, rents and a rounding",
+    ("cvxpy", "highspy"),
+)
+_add(
+    "round",
     "fft-milp",
     "rounds.milp:FftMilpSolver",
     "FFT's per-round problem as an integer programme (HiGHS, CBC and others)",
