@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from hetopt.analysis import plots as plot
-    from hetopt.api import bound, check_bound, compare, generate, load, solve, solve_round, verify
+    from hetopt.api import bound, check_bound, compare, generate, load, simulate, solve, solve_round, verify
     from hetopt.core.allocation import Allocation
     from hetopt.core.certificate import Bound, Certificate
     from hetopt.core.errors import (
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME: Final[dict[str, tuple[str, ...]]] = {
-    "hetopt.api": ("bound", "check_bound", "compare", "generate", "load", "solve", "solve_round", "verify"),
+    "hetopt.api": ("bound", "check_bound", "compare", "generate", "load", "simulate", "solve", "solve_round", "verify"),
     "hetopt.core.certificate": ("Bound", "Certificate"),
     "hetopt.core.errors": (
         "Fault",
@@ -108,6 +108,7 @@ __all__ = [
     "generate",
     "load",
     "plot",
+    "simulate",
     "solve",
     "solve_round",
     "verify",

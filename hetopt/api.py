@@ -18,10 +18,23 @@ if TYPE_CHECKING:
     from hetopt.core.round_problem import CostModel, RoundProblem
     from hetopt.core.round_solver import RoundSolver
     from hetopt.core.schedule import Schedule
+    from hetopt.core.simulation import SimulationResult
     from hetopt.core.solver import Limits, Solver
     from hetopt.core.status import Objective
+    from hetopt.core.workload import Workload
 
-__all__ = ["bound", "check_bound", "compare", "generate", "load", "make_limits", "solve", "solve_round", "verify"]
+__all__ = [
+    "bound",
+    "check_bound",
+    "compare",
+    "generate",
+    "load",
+    "make_limits",
+    "simulate",
+    "solve",
+    "solve_round",
+    "verify",
+]
 
 
 def load(source: str | os.PathLike[str]) -> Any:
@@ -211,7 +224,8 @@ def solve(
 
     Returns
     -------
-    A result; look at its ``status``, its truth value is refused.
+    A result; look at its ``status``, its truth value is refused.  Up to 5,000 rounds a bound whose
+    certificate proves it in exact arithmetic is VERIFIED.
 
     Raises
     ------
@@ -220,14 +234,16 @@ def solve(
     VerificationError
         The solver's claims did not survive the check.
     """
+    from hetopt.analysis.certify import trusted_result
     from hetopt.core.errors import UsageError
     from hetopt.solvers.run import run
 
     if isinstance(seed, bool) or not isinstance(seed, int):
         raise UsageError(f"seed {seed!r}: a seed is a whole number")
-    return run(
+    problem = _as_instance(instance)
+    result = run(
         solver,
-        _as_instance(instance),
+        problem,
         objective=objective,
         limits=make_limits(time_limit, work_limit, threads),
         seed=seed,
@@ -236,6 +252,7 @@ def solve(
         params=dict(params or {}),
         listener=listener,
     )
+    return trusted_result(problem, result)
 
 
 def solve_round(
@@ -423,3 +440,55 @@ def check_bound(instance: Instance | str | os.PathLike[str], **options: Any) -> 
     from hetopt.analysis.bound_check import check_bound as check
 
     return check(_as_instance(instance), **options)
+
+
+def simulate(
+    workload: Workload | str | os.PathLike[str],
+    policy: Any,
+    *,
+    gpus: Mapping[str, int] | str,
+    throughputs: str | os.PathLike[str] | None = None,
+    jobs: int | None = None,
+    strict: bool = True,
+    **options: Any,
+) -> SimulationResult:
+    """Simulate online scheduling policies on a workload, each from the beginning.
+
+    Parameters
+    ----------
+    workload
+        A workload or the path of a trace.
+    policy
+        A name that ``hetopt simulate --list`` prints, a policy object, several, or a mapping from labels to either.
+        The kind of a policy says which simulator runs it: by rounds, or task by task.
+    gpus
+        GPUs of each type, ``{"V100": 2, "T4": 2}`` or ``"V100=2,T4=2"``.
+    throughputs
+        Throughput table, for traces that need one.
+    jobs
+        Only the first so many jobs of a file.
+    strict
+        Bad lines and jobs that are too large for the cluster are errors; otherwise the former are left
+        out and the latter wait for ever.
+    **options
+        ``round_seconds``, ``migration_seconds``, ``rounds``, ``seed``, ``params``, ``max_rounds``, ...: see
+        :func:`hetopt.analysis.simulate.simulate`.
+
+    Returns
+    -------
+    One :class:`~hetopt.core.simulation.PolicyOutcome` a policy, with what happened to each job.
+
+    Raises
+    ------
+    InputError, UsageError
+        A bad trace, a job that cannot run (by name), an unknown policy or parameter.
+    """
+    from hetopt.analysis.simulate import read_workload
+    from hetopt.analysis.simulate import simulate as run
+    from hetopt.core.workload import Workload
+
+    cluster = parse_gpus(gpus)
+    if not isinstance(workload, Workload):
+        workload = read_workload(workload, cluster, throughputs=throughputs, jobs=jobs, strict=strict)
+    options.setdefault("unrunnable", "error" if strict else "wait")
+    return run(workload, policy, cluster, **options)

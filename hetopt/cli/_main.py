@@ -160,6 +160,7 @@ def command() -> Any:
         plot,
         round,
         schema,
+        simulate,
         solve,
         solvers,
         verify,
@@ -168,7 +169,7 @@ def command() -> Any:
     if not app.registered_commands:
         for module in (
             *(generate, convert, solve, bound, check, verify, compare, plot, export),
-            *(adversary, round, solvers, schema),
+            *(adversary, round, simulate, solvers, schema),
         ):
             module.register(app)
     return typer.main.get_command(app)

@@ -102,8 +102,8 @@ class Fft:
     rule: WorkConservation = WorkConservation.MOST_GPUS
     solver: str = "fft-fast"
     work_unit: WorkUnit = WorkUnit.FASTEST
-    gap: float = 1e-6
-    nodes: int = 20_000
+    gap: float = 1e-4
+    nodes: int = 500
     model: CostModel = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -179,7 +179,9 @@ class Fft:
 def _moves(state: RoundState) -> Floats:
     """1 where running a job there moves it, (n, K): a job that did not run pays nothing (as in the format)."""
     kinds = np.arange(len(state.count))[None, :]
-    return ((state.current[:, None] >= 0) & (kinds != state.current[:, None])).astype(np.float64)
+    return np.asarray(
+        ((state.current[:, None] >= 0) & (kinds != state.current[:, None])).astype(np.float64), dtype=np.float64
+    )
 
 
 def _carried(state: RoundState, memory: FftMemory | None) -> Floats:
