@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
 from typing import Any
 
+from hetopt.analysis.certify import trusted_result
 from hetopt.analysis.comparison import Comparison, ContradictionError, InstanceSummary, Row, SolverSummary
 from hetopt.analysis.gaps import ratio, relative_gap
 from hetopt.analysis.known import BestKnown, best_known
@@ -289,7 +290,7 @@ def _run_one(
         return _Run(entry.label, None, f"does not take the objective {objective}; it takes {takes}", None)
     began = time.perf_counter()
     try:
-        result = run(
+        found = run(
             entry.solver,
             instance,
             objective=objective,
@@ -298,6 +299,7 @@ def _run_one(
             warm_start=start,
             listener=listener,
         )
+        result = trusted_result(instance, found)
     except SolverUnavailableError as error:
         return _Run(entry.label, None, f"not available: {error}", None)
     except VerificationError as error:

@@ -119,9 +119,13 @@ def trusted(instance: Instance, bound: Bound, objective: Objective) -> tuple[Bou
     return Bound(value, bound.source, Trust.VERIFIED, bound.certificate), ()
 
 
-def trusted_result(instance: Instance, result: Result) -> Result:
-    """The result with its bound VERIFIED where the certificate proves it; otherwise unchanged."""
-    if result.exact_bound is None:
+CHECKED_ROUNDS: Final = 5_000
+"""Up to so many rounds ``solve`` and ``compare`` check certificates themselves (about a second); above, ``hetopt verify`` does."""
+
+
+def trusted_result(instance: Instance, result: Result, most_rounds: int = CHECKED_ROUNDS) -> Result:
+    """The result with its bound VERIFIED where the certificate proves it; unchanged otherwise, and above ``most_rounds``."""
+    if result.exact_bound is None or instance.num_rounds > most_rounds:
         return result
     bound, reasons = trusted(instance, result.exact_bound, result.objective_kind)
     return result if reasons else dataclasses.replace(result, exact_bound=bound)
