@@ -56,7 +56,7 @@ demo: $(STAMP)
 	$(BIN)/python -m hetopt.analysis.demo --out out/demo
 
 test: $(STAMP)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 slow: $(DEVSTAMP)
 	$(BIN)/python -m pytest -m slow
