@@ -163,13 +163,14 @@ def command() -> Any:
         simulate,
         solve,
         solvers,
+        sweep,
         verify,
     )
 
     if not app.registered_commands:
         for module in (
             *(generate, convert, solve, bound, check, verify, compare, plot, export),
-            *(adversary, round, simulate, solvers, schema),
+            *(adversary, round, simulate, sweep, solvers, schema),
         ):
             module.register(app)
     return typer.main.get_command(app)
