@@ -177,11 +177,13 @@ def solve_centre(cost: Floats, rows: Any, limits: Floats, *, upper: Floats | Non
         ("solver", "ipx"),
         ("run_crossover", "off"),
         ("presolve", "off"),
-        ("threads", 1),
-    ):
+    ):  # the method has one thread; to ask for one would fail where HiGHS has run with another number before
         engine.setOptionValue(key, value)
     engine.passModel(lp)
     engine.run()
-    if engine.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+    status = engine.getModelStatus()
+    if status == highspy.HighsModelStatus.kNotset:
+        raise NoSolutionError(f"{what}: HiGHS did not run its interior-point method")
+    if status != highspy.HighsModelStatus.kOptimal:  # too ill-conditioned for it: any optimal vertex
         return solve_linear(cost, rows, limits, upper=upper, what=what)
     return np.maximum(np.asarray(engine.getSolution().col_value, dtype=np.float64), 0.0)
