@@ -81,3 +81,21 @@ _add("rounds", "oef-cooperative-like", _R + "oef:OefCooperative", "none", "OEF-l
 _add("rounds", "srtf-rounds", _R + "ranked:SrtfRounds", "sizes", "shortest remaining time first, by rounds")
 _add("rounds", "las-rounds", _R + "ranked:LasRounds", "none", "least attained service first, by rounds")
 _add("rounds", "fifo-rounds", _R + "ranked:FifoRounds", "none", "first come, first served, by rounds")
+
+_T: Final = "tasks.policies."
+_GANG: Final = ", gang"
+for _name, _target, _knows, _what, _requires in (
+    ("hlas", "service:Hlas", "none", "heterogeneity-aware least attained service (Hare's online rule)", ()),
+    ("hlas-queues", "service:HlasQueues", "none", "hlas in queues by thresholds of service", ()),
+    ("las", "service:Las", "none", "least attained service, blind to types", ()),
+    ("fifo", "keyed:Fifo", "none", "first come, first served, task by task", ()),
+    ("srtf", "keyed:Srtf", "sizes", "least remaining work first, task by task", ()),
+    ("wspt", "keyed:Wspt", "sizes", "least remaining work per weight first, task by task", ()),
+    ("gavel-fifo-tasks", "gavel_fifo:GavelFifo", "none", "Gavel's FIFO with head-of-line blocking (Gavel_FIFO)", ()),
+    ("sched-homo", "plan:SchedHomo", "full", "a plan for mean times, carried out with the true ones (Sched_Homo)", _H),
+    ("sched-allox", "allox:SchedAllox", "sizes", "AlloX's matching of jobs to machines (Sched_AlloX)", ()),
+    ("hare-online", "hare_online:HareOnline", "sizes", "Hare, planned anew at arrivals", _H),
+):
+    _add("tasks", _name, _T + _target, _knows, _what, _requires)
+    _add("tasks", f"{_name}-gang", f"{_T}{_target}Gang", _knows, _what + _GANG, _requires)
+_add("tasks", "hare-eft-online", _T + "hare_online:HareEftOnline", "sizes", "hare-online by earliest finish", _H)

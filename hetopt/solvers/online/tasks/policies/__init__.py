@@ -1,0 +1,1 @@
+"""Task-level policies, one family a module."""
