@@ -64,6 +64,7 @@ def solve_core(
     seconds: float | None,
     node_limit: int | None,
     stopped: Callable[[], bool],
+    start: NDArray[np.int64] | None = None,
 ) -> CoreAnswer:
     """The best allocation in which every job uses an option within ``width`` of its cheapest.
 
@@ -79,6 +80,8 @@ def solve_core(
         Limits.
     stopped
         Polled.
+    start : (n,) int64
+        An allocation to start from, ignored where it leaves the core.
     """
     options = reduced_costs(market, prices)
     best = options.argmin(axis=0)
@@ -124,8 +127,8 @@ def solve_core(
     lp.col_cost_ = np.concatenate([cost, idle_cost])
     lp.col_lower_, lp.col_upper_ = np.zeros(number + types), upper
     lp.row_lower_ = lp.row_upper_ = right
-    start = np.concatenate([[0], np.cumsum(np.bincount(column, minlength=number + types))])
-    lp.a_matrix_.start_ = start.astype(np.int32)
+    begins = np.concatenate([[0], np.cumsum(np.bincount(column, minlength=number + types))])
+    lp.a_matrix_.start_ = begins.astype(np.int32)
     lp.a_matrix_.index_, lp.a_matrix_.value_ = row[order].astype(np.int32), value[order]
     kinds = highspy.HighsVarType
     lp.integrality_ = [kinds.kInteger] * number + [kinds.kContinuous] * types
@@ -138,7 +141,15 @@ def solve_core(
         settings["time_limit"] = max(0.0, seconds)
     if node_limit is not None:
         settings["mip_max_nodes"] = node_limit
-    status, x, bound, nodes = _run(lp, settings, stopped)
+    known = None
+    if start is not None and near[start, np.arange(market.jobs)].all():
+        known = np.zeros(number + types)
+        position = np.full((classes, types + 1), -1)
+        position[col_class, col_option] = np.arange(number)
+        np.add.at(known, position[member, start[core]], 1.0)
+        used = np.bincount(start, weights=market.demand, minlength=types + 1)[:types]
+        known[number:] = market.count - used
+    status, x, bound, nodes = _run(lp, settings, known, stopped)
     complete = status in ("kOptimal", "kInfeasible")
     if status == "kInfeasible":
         return CoreAnswer(None, np.inf, True, nodes)
@@ -157,7 +168,7 @@ def solve_core(
 
 
 def _run(
-    lp: Any, settings: dict[str, Any], stopped: Callable[[], bool]
+    lp: Any, settings: dict[str, Any], start: Floats | None, stopped: Callable[[], bool]
 ) -> tuple[str, Floats | None, float | None, int]:
     """HiGHS in a thread of its own, where its scheduler has one thread whatever the caller's has."""
     highspy = load_highspy()
@@ -170,6 +181,10 @@ def _run(
             for option, setting in (("output_flag", False), ("threads", 1), ("random_seed", 0), *settings.items()):
                 highs.setOptionValue(option, setting)
             highs.passModel(lp)
+            if start is not None:
+                solution = highspy.HighsSolution()
+                solution.col_value = start.tolist()
+                highs.setSolution(solution)
 
             def look(event: Any) -> None:
                 if give_up.is_set():

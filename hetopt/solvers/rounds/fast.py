@@ -38,6 +38,8 @@ from hetopt.solvers.rounds.usage import Usage, most_gpus
 __all__ = ["FftFast"]
 
 _RELATIVE = 1e-9
+_LEAP = 8
+"""The core may grow so much at once to the width that the best allocation demands; beyond that it doubles."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ class FftFast:
     rules: ClassVar[frozenset[WorkConservation]] = frozenset({WorkConservation.MOST_GPUS, WorkConservation.NONE})
 
     gap: float = 0.0
-    core_jobs: int = 120
+    core_jobs: int = 160
     prices: tuple[float, ...] = ()
     certify: bool = False
     certificate_nodes: int = 4000
@@ -219,6 +221,7 @@ class FftFast:
                 seconds=left(),
                 node_limit=None if node_limit is None else max(0, node_limit - nodes),
                 stopped=stopped,
+                start=found,
             )
             nodes += answer.nodes
             if answer.option is not None:
@@ -233,9 +236,10 @@ class FftFast:
                 return _Found(found, False, lower, nodes)
             if covered or width >= best:  # HiGHS has solved all that matters: what is left is its rounding
                 return _Found(found, True, best, nodes)
-            more = int(np.searchsorted(gap, best, side="right")) if np.isfinite(best) else len(gap)
+            enough = best - 0.999 * self.gap * abs(value + best) if np.isfinite(best) else np.inf
+            more = int(np.searchsorted(gap, enough, side="right")) if np.isfinite(best) else len(gap)
             following = float(gap[min(2 * size, len(gap) - 1)])
-            width = best if more <= 3 * size else max(following, 2.0 * width)
+            width = enough if more <= _LEAP * size else max(following, 2.0 * width)
             if size == len(gap):
                 width = max(width, min(best, largest))
 

@@ -117,6 +117,12 @@ def ascend(market: Market, start: Floats | None = None, sweeps: int = 12, tolera
 def _crossing(worth: Floats, demand: Floats, capacity: float) -> float:
     """The price at which the demand of those who would pay more just fits the capacity."""
     usable = np.flatnonzero(worth > -np.inf)
+    enough = (
+        int(capacity // float(demand.min(initial=np.inf))) + 1 if len(usable) else 0
+    )  # so many jobs overfill the type
+    if 4 * enough < len(usable):  # no need to sort the rest; ties change which jobs these are, not the price
+        values = worth[usable]
+        usable = usable[np.argpartition(values, len(values) - enough)[-enough:]]
     order = usable[np.argsort(-worth[usable], kind="stable")]
     met = np.cumsum(demand[order])
     at = int(np.searchsorted(met, capacity, side="right"))
