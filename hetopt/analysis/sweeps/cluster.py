@@ -90,7 +90,8 @@ class ClusterEngine:
 
     def completed(self) -> Iterator[Finished]:
         """Runs that have ended; waits for one."""
-        done = self._library.wait(list(self._futures), return_when="FIRST_COMPLETED").done
+        with self._client.as_current():
+            done = self._library.wait(list(self._futures), return_when="FIRST_COMPLETED").done
         for future in done:
             run = self._futures.pop(future)
             yield Finished(run, self._record(run, future))

@@ -99,6 +99,14 @@ class SweepTable:
         kept = tuple(r for r in self.rows if all(r.get(k) == v for k, v in conditions.items()))
         return replace(self, rows=kept)
 
+    def groups(self) -> list[SweepTable]:
+        """A table each for what runs on instances, on workloads and on rounds: methods of different groups share no problem."""
+        from dataclasses import replace
+
+        kinds = (("solve", "check", "simulate-tasks"), ("simulate-rounds",), ("round",))
+        parts = [tuple(r for r in self.rows if r["action"] in kind) for kind in kinds]
+        return [replace(self, rows=rows) for rows in parts if rows]
+
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
         """CSV text (line feeds, floats in shortest round-trip form), also written to ``path`` when one is given."""
         stream = io.StringIO()

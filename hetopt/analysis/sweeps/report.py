@@ -42,7 +42,7 @@ def _charts(table: SweepTable) -> list[tuple[str, str]]:
     def add(heading: str, ax: Any) -> None:
         out.append((heading, inline_svg(ax, f"c{len(out)}", heading)))
 
-    with chart_style():
+    def group_charts(table: SweepTable) -> None:
         for metric in _PROFILED:
             found = performance_profiles(table, metric)
             if len(found) > 1 and found[0].problems > 1:
@@ -65,6 +65,10 @@ def _charts(table: SweepTable) -> list[tuple[str, str]]:
                         series, figure_axes(3.4 + legend_height(list(series))), x_label=name, y_label=_words(metric)
                     )
                     add(f"{_words(metric)} over {name}", ax)
+
+    with chart_style():
+        for group in table.groups():
+            group_charts(group)
     return out
 
 
@@ -122,7 +126,7 @@ def html_of_sweep(table: SweepTable, *, command: str = "") -> str:
         metrics=[(m, MEANINGS[m]) for m in metrics],
         summary=table.summary(metrics),
         charts=[(heading, markupsafe.Markup(svg)) for heading, svg in _charts(table)],
-        pairs=[_pair_cells(p) for m in _PROFILED[:3] for p in compare_all(table, m)],
+        pairs=[_pair_cells(p) for group in table.groups() for m in _PROFILED[:3] for p in compare_all(group, m)],
         columns=shown,
         command=command,
         states=sorted(table.states.items()),

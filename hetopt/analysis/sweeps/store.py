@@ -206,7 +206,10 @@ class RunStore:
 
 def _fault(text: str, key: str) -> str | None:
     """Why a file is no sound record of a key."""
-    record, faults = read_json(text, "")
+    try:
+        record, faults = read_json(text, "")
+    except HetoptError as error:
+        return f"not a JSON object ({error})"
     if faults or not isinstance(record, dict):
         return f"not a JSON object ({faults[0].rule if faults else shown(record)})"
     for name, kind in _FIELDS.items():
