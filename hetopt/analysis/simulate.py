@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from hetopt.core.errors import Fault, InputError, UsageError, shown
+from hetopt.core.errors import UsageError, shown
 from hetopt.core.simulation import PolicyOutcome, SimulationResult
 from hetopt.core.workload import Workload
 from hetopt.solvers.online.catalogue import POLICIES
@@ -55,10 +55,8 @@ def read_workload(
     """
     from hetopt.instances import traces
 
-    if throughputs is None:
-        rule = "a Gavel trace needs its throughput table"
-        raise InputError(Fault("", "no throughput table", rule, "give it with --throughputs FILE", str(trace)))
-    return traces.load_gavel_workload(trace, throughputs, tuple(gpus), jobs=jobs, strict=strict).workload
+    types = tuple(gpus)
+    return traces.load_workload(trace, throughputs=throughputs, types=types, jobs=jobs, strict=strict).workload
 
 
 def _parameters(cls: Any) -> tuple[str, ...]:
