@@ -130,10 +130,10 @@ class SweepSpec(Document):
                 kinds[_acts_on(key, kind)] = True
                 label = entry.get("label", name)
                 if isinstance(label, str):
-                    if f"{key} {label}" in seen:
-                        rule = f"labels are unique and {seen[f'{key} {label}']} has this one"
+                    if label in seen:
+                        rule = f"labels are unique and {seen[label]} has this one"
                         yield Fault(f"{where}.label", shown(label), rule, "give one of them another label")
-                    seen.setdefault(f"{key} {label}", where)
+                    seen.setdefault(label, where)
         if raw.get("checks"):
             kinds["instances"] = True
         if not kinds and not seen:
