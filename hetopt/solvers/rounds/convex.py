@@ -16,6 +16,7 @@ usually within 1e-3).  Complexity: one LP, or one exponential-cone program, of n
 from __future__ import annotations
 
 import math
+import threading
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -116,13 +117,25 @@ def _solve(built: ConvexRound, engine: str, seconds: float | None) -> str:
     options: dict[str, Any] = {} if seconds is None else {"time_limit": seconds}
     if engine == "HIGHS":
         options["threads"] = 1
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that a solution is inaccurate is told by the status
-            built.program.solve(solver=engine, **options)
-    except Exception as error:  # cvxpy raises its own SolverError
-        if type(error).__name__ != "SolverError":
-            raise
+    box: dict[str, Exception] = {}
+
+    def work() -> None:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # that a solution is inaccurate is told by the status
+                built.program.solve(solver=engine, **options)
+        except Exception as error:  # handed to the caller's thread
+            box["error"] = error
+
+    # HiGHS keeps its number of threads per calling thread: a thread of our own never meets another number
+    thread = threading.Thread(target=work, name="hetopt-convex", daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(0.05)
+    error = box.get("error")
+    if error is not None:
+        if type(error).__name__ != "SolverError":  # cvxpy's own
+            raise error
         return f"{engine} gave up: {' '.join(str(error).split())}"
     status = str(built.program.status)
     return "" if status in ("optimal", "optimal_inaccurate") else f"{engine} says {status}"
