@@ -55,6 +55,8 @@ def detect_format(path: str | os.PathLike[str]) -> TraceFormat:
     """
     text, source = read_text(path)
     first = next((line for line in text.removeprefix("\ufeff").splitlines() if line.strip()), "")
+    if not first:
+        raise InputError(Fault("", "no job", "a trace has at least one job", "give another file", source))
     fields = first.split("\t")
     if len(fields) == 12:
         return TraceFormat.SHOCKWAVE

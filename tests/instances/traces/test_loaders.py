@@ -260,7 +260,9 @@ def test_formats_are_told_by_content(write: Write) -> None:
     assert detect_format(write("x", PODS)) is TraceFormat.ALIBABA
     assert detect_format(write("x", "job_id,num_gpu,submit_time,duration,model_name\n")) is TraceFormat.TIRESIAS
     assert detect_format(write("x", "name,time,application,num_replicas,batch_size\n")) is TraceFormat.POLLUX
-    for text in ("", "a\tb\n", "{}", "time,jobs\n"):
+    with pytest.raises(InputError, match="no job"):
+        detect_format(write("x", " \n"))
+    for text in ("a\tb\n", "{}", "time,jobs\n"):
         with pytest.raises(InputError, match="12 \\(Shockwave\\)"):
             detect_format(write("x", text))
 
