@@ -11,7 +11,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from hetopt.analysis import plots as plot
-    from hetopt.api import bound, check_bound, compare, generate, load, simulate, solve, solve_round, verify
+    from hetopt.api import (
+        bound,
+        check_bound,
+        compare,
+        generate,
+        load,
+        reproduce,
+        simulate,
+        solve,
+        solve_round,
+        sweep,
+        verify,
+    )
     from hetopt.core.allocation import Allocation
     from hetopt.core.certificate import Bound, Certificate
     from hetopt.core.errors import (
@@ -38,7 +50,19 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME: Final[dict[str, tuple[str, ...]]] = {
-    "hetopt.api": ("bound", "check_bound", "compare", "generate", "load", "simulate", "solve", "solve_round", "verify"),
+    "hetopt.api": (
+        "bound",
+        "check_bound",
+        "compare",
+        "generate",
+        "load",
+        "reproduce",
+        "simulate",
+        "solve",
+        "solve_round",
+        "sweep",
+        "verify",
+    ),
     "hetopt.core.certificate": ("Bound", "Certificate"),
     "hetopt.core.errors": (
         "Fault",
@@ -108,9 +132,11 @@ __all__ = [
     "generate",
     "load",
     "plot",
+    "reproduce",
     "simulate",
     "solve",
     "solve_round",
+    "sweep",
     "verify",
     "violations",
 ]

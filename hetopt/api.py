@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hetopt.analysis.certify import Verification
     from hetopt.analysis.comparison import Comparison
+    from hetopt.analysis.reproduction.results import Reproduction
+    from hetopt.analysis.sweeps.collect import SweepTable
     from hetopt.core.allocation import Allocation
     from hetopt.core.certificate import Bound, Certificate
     from hetopt.core.instance import Instance
@@ -492,3 +494,64 @@ def simulate(
         workload = read_workload(workload, cluster, throughputs=throughputs, jobs=jobs, strict=strict)
     options.setdefault("unrunnable", "error" if strict else "wait")
     return run(workload, policy, cluster, **options)
+
+
+def sweep(spec: str | os.PathLike[str], out: str | os.PathLike[str], **options: Any) -> SweepTable:
+    """Run what a sweep file asks for, one record a run; what is recorded already is not run again.
+
+    Call it under ``if __name__ == "__main__"`` in scripts: worker processes import the script.
+
+    Parameters
+    ----------
+    spec
+        TOML; see the guide to sweeps.
+    out
+        Folder of the records.
+    **options
+        ``jobs``, ``part`` (``"1/4"``), ``scheduler``, ``retry_failed``, ``listener``: see
+        :func:`hetopt.analysis.sweeps.sweep.run_sweep`.
+
+    Returns
+    -------
+    The table of all runs that have a record, with ``to_pandas``, ``to_csv``, ``to_latex``, ``to_parquet``.
+
+    Raises
+    ------
+    VerificationError
+        A schedule is better than a bound that another run claims to be proved.
+    """
+    from hetopt.analysis.sweeps.sweep import run_sweep
+    from hetopt.core.errors import VerificationError
+
+    summary, table = run_sweep(spec, out, **options)
+    if summary.interrupted:
+        raise KeyboardInterrupt
+    if table.contradictions:
+        raise VerificationError("\n".join(table.contradictions))
+    return table
+
+
+def reproduce(folder: str | os.PathLike[str], out: str | os.PathLike[str], **options: Any) -> Reproduction:
+    """Run what the claims of a paper need, and judge each; a second call resumes.
+
+    Call it under ``if __name__ == "__main__"`` in scripts: worker processes import the script.
+
+    Parameters
+    ----------
+    folder
+        Of the paper, for example ``paper_repro/hare``.
+    out
+        Folder of the records.
+    **options
+        ``quick``, ``jobs``, ``retry_failed``, ``listener``: see :func:`hetopt.analysis.reproduction.reproduce.reproduce`.
+
+    Returns
+    -------
+    Results with ``verdicts()``, ``claims`` and ``save(path)``.
+    """
+    from hetopt.analysis.reproduction.reproduce import reproduce as run_paper
+
+    results, interrupted = run_paper(folder, out, **options)
+    if interrupted:
+        raise KeyboardInterrupt
+    return results

@@ -158,6 +158,7 @@ def command() -> Any:
         export,
         generate,
         plot,
+        reproduce,
         round,
         schema,
         simulate,
@@ -170,7 +171,7 @@ def command() -> Any:
     if not app.registered_commands:
         for module in (
             *(generate, convert, solve, bound, check, verify, compare, plot, export),
-            *(adversary, round, simulate, sweep, solvers, schema),
+            *(adversary, round, simulate, sweep, reproduce, solvers, schema),
         ):
             module.register(app)
     return typer.main.get_command(app)

@@ -55,7 +55,7 @@ def intervals(
             plain_text(text), (place, 1.0), xycoords=("data", "axes fraction"), xytext=(3, -1),
             textcoords="offset points", color=colour(1), fontsize="small", va="top",
         )  # fmt: skip
-    ax.set_yticks(range(len(rows)), [plain_text(short_text(row[0], 44)) for row in rows], fontsize="small")
+    ax.set_yticks(range(len(rows)), [plain_text(short_text(row[0], 56)) for row in rows], fontsize="small")
     ax.set_ylim(len(rows) - 0.4, -0.8)
     ax.set_xlabel(plain_text(label), loc="left")
     if title is not None:

@@ -90,7 +90,7 @@ class LocalEngine:
         for slot in self._slots:
             if slot.run is not None:
                 _kill(slot.pid)
-            slot.executor.shutdown(wait=False, cancel_futures=True)
+            slot.executor.shutdown(wait=True, cancel_futures=True)
         self._slots = []
 
     def _new_slot(self) -> _Slot:
@@ -137,7 +137,7 @@ class LocalEngine:
         try:
             return Finished(run, future.result())
         except BrokenProcessPool:
-            slot.executor.shutdown(wait=False, cancel_futures=True)
+            slot.executor.shutdown(wait=True, cancel_futures=True)
             self._slots.remove(slot)
             if slot.overdue:
                 text = f"ended by force {_GRACE:g} s and a tenth of the limit after its time limit of {run.limits['time']:g} s"

@@ -207,7 +207,6 @@ def cluster() -> Iterator[Any]:
         yield made
 
 
-@pytest.mark.slow
 def test_dask_with_a_worker_killed_mid_run(
     strange: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
