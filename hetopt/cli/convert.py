@@ -198,7 +198,12 @@ def shockwave(
     """Make an instance of a Shockwave trace."""
     _convert(
         *(trace, "shockwave", gpus, rounds),
-        tick=tick, sync=sync, name=name, lenient=lenient, output=output, as_json=as_json,
+        tick=tick,
+        sync=sync,
+        name=name,
+        lenient=lenient,
+        output=output,
+        as_json=as_json,
         throughputs=throughputs,
         jobs=jobs,
     )
@@ -227,7 +232,12 @@ def philly(
     """Make an instance of the Philly job list: work is the duration, and GPU types have the speeds given."""
     _convert(
         *(trace, "philly", gpus, rounds),
-        tick=tick, sync=sync, name=name, lenient=lenient, output=output, as_json=as_json,
+        tick=tick,
+        sync=sync,
+        name=name,
+        lenient=lenient,
+        output=output,
+        as_json=as_json,
         speeds=_speeds(speeds),
         cluster=cluster,
         min_seconds=min_seconds,
@@ -252,7 +262,12 @@ def tiresias(
     """Make an instance of a Tiresias trace: work is the duration, and GPU types have the speeds given."""
     _convert(
         *(trace, "tiresias", gpus, rounds),
-        tick=tick, sync=sync, name=name, lenient=lenient, output=output, as_json=as_json,
+        tick=tick,
+        sync=sync,
+        name=name,
+        lenient=lenient,
+        output=output,
+        as_json=as_json,
         speeds=_speeds(speeds),
         jobs=jobs,
     )
@@ -277,7 +292,12 @@ def alibaba(
     """Make an instance of Alibaba's pods of 2023; each runs on the GPU types that it asks for."""
     _convert(
         *(trace, "alibaba", gpus, rounds),
-        tick=tick, sync=sync, name=name, lenient=lenient, output=output, as_json=as_json,
+        tick=tick,
+        sync=sync,
+        name=name,
+        lenient=lenient,
+        output=output,
+        as_json=as_json,
         speeds=_speeds(speeds),
         fractions=fractions,
         jobs=jobs,
@@ -307,7 +327,12 @@ def pollux(
     """Make an instance of a Pollux workload with measured step times."""
     _convert(
         *(trace, "pollux", gpus, rounds),
-        tick=tick, sync=sync, name=name, lenient=lenient, output=output, as_json=as_json,
+        tick=tick,
+        sync=sync,
+        name=name,
+        lenient=lenient,
+        output=output,
+        as_json=as_json,
         profiles=_pairs(profiles, "--profiles"),
         clusters=_pairs(clusters, "--clusters"),
         jobs=jobs,

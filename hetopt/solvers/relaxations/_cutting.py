@@ -198,7 +198,8 @@ class _Program:
 
     def multipliers(self) -> Floats:
         """Reduced costs of the chained sums."""
-        return np.maximum(np.array(self.lp.getSolution().col_dual)[self.jobs :], 0.0)
+        duals: Floats = np.array(self.lp.getSolution().col_dual, dtype=np.float64)
+        return np.maximum(duals[self.jobs :], 0.0)
 
 
 def solve_cutting(

@@ -51,8 +51,16 @@ def test_philly(shared_data: Path) -> None:
     assert (report.rows, report.kept) == (82_247, 82_247)
     found = Counter(job.demand for job in workload.jobs)
     assert dict(sorted(found.items())) == {
-        1: 76_627, 2: 1_818, 4: 1_870, 8: 1_643, 12: 7,
-        16: 199, 24: 7, 32: 67, 64: 6, 128: 3,
+        1: 76_627,
+        2: 1_818,
+        4: 1_870,
+        8: 1_643,
+        12: 7,
+        16: 199,
+        24: 7,
+        32: 67,
+        64: 6,
+        128: 3,
     }
     assert round(statistics.median(job.work for job in workload.jobs)) == 1_144
     assert sum(job.work < 60 for job in workload.jobs) == 7_654
