@@ -18,6 +18,7 @@ from hetopt.solvers.online.catalogue import POLICIES
 from hetopt.solvers.online.rounds.engine import RoundProgress, simulate_rounds
 from hetopt.solvers.online.rounds.setting import RoundSetting, Unrunnable
 from hetopt.solvers.online.rounds.state import RoundPolicy
+from hetopt.solvers.online.tasks.setting import TaskSetting
 from hetopt.solvers.run import Monitor, interrupts
 
 __all__ = ["DEFAULT_ROUNDS", "PolicyLike", "SimulationListener", "make_round_policy", "read_workload", "simulate"]
@@ -92,6 +93,8 @@ def simulate(
     max_rounds: int | None = None,
     unrunnable: Unrunnable | str = Unrunnable.ERROR,
     tick_seconds: float | None = 1.0,
+    sync: float = 0.0,
+    task_setting: TaskSetting | None = None,
     seed: int = 0,
     params: Mapping[str, Mapping[str, Any]] | None = None,
     listener: SimulationListener | None = None,
@@ -106,8 +109,10 @@ def simulate(
         Names of the catalogue or policy objects, or a mapping from labels to either.
     gpus
         GPUs of each type.
-    rounds, tick_seconds
-        For task-level policies: training rounds of a job and length of a tick.
+    rounds, tick_seconds, sync
+        For task-level policies: training rounds of a job, length of a tick, share of a round that is synchronisation.
+    task_setting
+        For task-level policies: cost of switching jobs, noise, rules of gangs.
     round_seconds, migration_seconds, early_end, whole_steps, max_rounds, unrunnable
         For round-based policies; see :class:`~hetopt.solvers.online.rounds.setting.RoundSetting`.
     seed
@@ -141,7 +146,9 @@ def simulate(
             if monitor.stop_requested():
                 break
             if kind == "tasks":
-                outcome = _run_tasks(workload, policy, gpus, rounds, tick_seconds, seed, monitor, label, listener)
+                outcome = _run_tasks(
+                    workload, policy, gpus, rounds, tick_seconds, sync, task_setting, seed, monitor, label, listener
+                )
             else:
                 outcome = _run_rounds(workload, policy, setting, seed, monitor, label, listener)
             outcomes.append(dataclasses.replace(outcome, policy=label))
@@ -203,17 +210,21 @@ def _run_tasks(
     gpus: Mapping[str, int],
     rounds: int,
     tick_seconds: float | None,
+    sync: float,
+    task_setting: TaskSetting | None,
     seed: int,
     monitor: Monitor,
     label: str,
     listener: SimulationListener | None,
 ) -> PolicyOutcome:
     from hetopt.instances.traces import workload_to_instance
-    from hetopt.solvers.online.tasks.engine import TaskProgress, simulate_tasks
+    from hetopt.solvers.online.tasks.engine import TaskProgress
+    from hetopt.solvers.online.tasks.fast import simulate_fast
 
     def heard(news: TaskProgress) -> None:
         if listener is not None:
             listener(label, news.finished, news.total, news.events)
 
-    made = workload_to_instance(workload, dict(gpus), rounds=rounds, tick_seconds=tick_seconds)
-    return simulate_tasks(made.instance, policy, seed=seed, observer=monitor, listener=heard).outcome()
+    made = workload_to_instance(workload, dict(gpus), rounds=rounds, tick_seconds=tick_seconds, sync=sync)
+    done = simulate_fast(made.instance, policy, task_setting, seed=seed, observer=monitor, listener=heard)
+    return done.outcome()

@@ -23,7 +23,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from hetopt.solvers.online.rounds.state import Clairvoyance
-from hetopt.solvers.online.tasks.setting import GangTypes
+from hetopt.solvers.online.tasks.setting import GangTypes, gang_types_of
 from hetopt.solvers.online.tasks.view import Agent, ClusterView, JobView, Start, allowed_free
 
 __all__ = ["Fifo", "FifoGang", "KeyAgent", "Srtf", "SrtfGang", "Wspt", "WsptGang"]
@@ -166,7 +166,7 @@ class _Keyed:
     gang_types: GangTypes = GangTypes.ANY
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "gang_types", GangTypes(self.gang_types))
+        object.__setattr__(self, "gang_types", gang_types_of(self.gang_types))
 
     def begin(self, view: ClusterView) -> Agent:
         """See :class:`~hetopt.solvers.online.tasks.view.TaskPolicy`."""
