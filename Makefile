@@ -20,11 +20,15 @@ PIP      := $(BIN)/python -m pip --disable-pip-version-check
 # build isolation takes its tools from the same file
 INSTALL   = install -q --no-input --build-constraint $(CONSTRAINTS) --constraint $(CONSTRAINTS)
 
+
+.PHONY: sweep repro repro-quick
 .PHONY: help demo test slow browser lint format types imports docs bench wheel ci clean setup setup-dev
 
 help:
 	@echo "make demo     compare exact and heuristic schedules, write out/demo/report.html"
 	@echo "make test     run the tests"
+	@echo "make sweep SPEC=analysis/sweeps/quick.toml    many runs from one file, resumed by default; report in out/sweeps"
+	@echo "make repro-quick    the claims of the papers in minutes; make repro runs them in full, overnight, resumed by default"
 	@echo "make lint types imports docs bench wheel browser slow    the single checks of CI"
 	@echo "make ci       everything that CI runs"
 	@echo "make clean    remove what make made, the environment too"
@@ -63,6 +67,20 @@ slow: $(DEVSTAMP)
 
 browser: $(DEVSTAMP)
 	$(BIN)/python -m pytest -m browser
+
+# more options of hetopt sweep and hetopt reproduce through ARGS
+sweep: $(STAMP)
+	@test -n "$(SPEC)" || { echo "name a sweep: make sweep SPEC=analysis/sweeps/quick.toml" >&2; exit 2; }
+	$(BIN)/hetopt sweep $(SPEC) --out out/sweeps/$(basename $(notdir $(SPEC))) \
+	  --report out/sweeps/$(basename $(notdir $(SPEC))).html --csv out/sweeps/$(basename $(notdir $(SPEC))).csv $(ARGS)
+
+repro: $(STAMP)
+	$(BIN)/hetopt reproduce hare --page paper_repro $(ARGS)
+	$(BIN)/hetopt reproduce fft --page paper_repro $(ARGS)
+
+repro-quick: $(STAMP)
+	$(BIN)/hetopt reproduce hare --quick $(ARGS)
+	$(BIN)/hetopt reproduce fft --quick $(ARGS)
 
 lint: $(DEVSTAMP)
 	$(BIN)/ruff check .
