@@ -450,6 +450,7 @@ def simulate(
     *,
     gpus: Mapping[str, int] | str,
     throughputs: str | os.PathLike[str] | None = None,
+    speeds: Mapping[str, float] | None = None,
     jobs: int | None = None,
     strict: bool = True,
     **options: Any,
@@ -467,6 +468,8 @@ def simulate(
         GPUs of each type, ``{"V100": 2, "T4": 2}`` or ``"V100=2,T4=2"``.
     throughputs
         Throughput table, for traces that need one.
+    speeds
+        Made-up speeds of GPU types, for traces without throughputs (1 by default).
     jobs
         Only the first so many jobs of a file.
     strict
@@ -491,7 +494,7 @@ def simulate(
 
     cluster = parse_gpus(gpus)
     if not isinstance(workload, Workload):
-        workload = read_workload(workload, cluster, throughputs=throughputs, jobs=jobs, strict=strict)
+        workload = read_workload(workload, cluster, throughputs=throughputs, speeds=speeds, jobs=jobs, strict=strict)
     options.setdefault("unrunnable", "error" if strict else "wait")
     return run(workload, policy, cluster, **options)
 

@@ -7,8 +7,10 @@ rounds a job, times rounded up to ticks), whose jobs arrive at their release dat
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any, Final, TypeAlias
 
 from hetopt.core.errors import UsageError, shown
@@ -18,7 +20,7 @@ from hetopt.solvers.online.catalogue import POLICIES
 from hetopt.solvers.online.rounds.engine import RoundProgress, simulate_rounds
 from hetopt.solvers.online.rounds.setting import RoundSetting, Unrunnable
 from hetopt.solvers.online.rounds.state import RoundPolicy
-from hetopt.solvers.online.tasks.setting import TaskSetting
+from hetopt.solvers.online.tasks.setting import GangHold, GangTypes, TaskSetting
 from hetopt.solvers.run import Monitor, interrupts
 
 __all__ = ["DEFAULT_ROUNDS", "PolicyLike", "SimulationListener", "make_round_policy", "read_workload", "simulate"]
@@ -36,6 +38,7 @@ def read_workload(
     gpus: Mapping[str, int],
     *,
     throughputs: str | os.PathLike[str] | None = None,
+    speeds: Mapping[str, float] | None = None,
     jobs: int | None = None,
     strict: bool = True,
 ) -> Workload:
@@ -49,6 +52,8 @@ def read_workload(
         GPUs of each type.
     throughputs
         Throughput table, for formats that need one (Gavel's traces do).
+    speeds
+        Made-up speeds of GPU types, for formats without throughputs.
     jobs
         Only the first so many jobs of the file.
     strict
@@ -57,7 +62,9 @@ def read_workload(
     from hetopt.instances import traces
 
     types = tuple(gpus)
-    return traces.load_workload(trace, throughputs=throughputs, types=types, jobs=jobs, strict=strict).workload
+    return traces.load_workload(
+        trace, throughputs=throughputs, speeds=speeds, types=types, jobs=jobs, strict=strict
+    ).workload
 
 
 def _parameters(cls: Any) -> tuple[str, ...]:
@@ -94,7 +101,10 @@ def simulate(
     unrunnable: Unrunnable | str = Unrunnable.ERROR,
     tick_seconds: float | None = 1.0,
     sync: float = 0.0,
-    task_setting: TaskSetting | None = None,
+    switch_seconds: float = 0.0,
+    noise: float = 0.0,
+    gang_types: GangTypes | str = GangTypes.ANY,
+    gang_hold: GangHold | str = GangHold.SYNC,
     seed: int = 0,
     params: Mapping[str, Mapping[str, Any]] | None = None,
     listener: SimulationListener | None = None,
@@ -111,8 +121,8 @@ def simulate(
         GPUs of each type.
     rounds, tick_seconds, sync
         For task-level policies: training rounds of a job, length of a tick, share of a round that is synchronisation.
-    task_setting
-        For task-level policies: cost of switching jobs, noise, rules of gangs.
+    switch_seconds, noise, gang_types, gang_hold
+        For task-level policies: see :class:`~hetopt.solvers.online.tasks.setting.TaskSetting`; the switch is rounded up to ticks.
     round_seconds, migration_seconds, early_end, whole_steps, max_rounds, unrunnable
         For round-based policies; see :class:`~hetopt.solvers.online.rounds.setting.RoundSetting`.
     seed
@@ -139,6 +149,14 @@ def simulate(
         max_rounds=max_rounds,
         unrunnable=Unrunnable(unrunnable) if unrunnable in tuple(Unrunnable) else unrunnable,  # type: ignore[arg-type]
     )
+    if isinstance(switch_seconds, bool) or not (
+        isinstance(switch_seconds, (int, float)) and 0 <= switch_seconds < math.inf
+    ):
+        raise UsageError(f"switch_seconds {shown(switch_seconds)}: a finite number of seconds >= 0")
+    rules = (
+        float(switch_seconds),
+        TaskSetting(noise=noise, gang_types=gang_types, gang_hold=gang_hold),  # type: ignore[arg-type]
+    )
     monitor = Monitor()
     outcomes: list[PolicyOutcome] = []
     with interrupts(monitor):
@@ -147,7 +165,7 @@ def simulate(
                 break
             if kind == "tasks":
                 outcome = _run_tasks(
-                    workload, policy, gpus, rounds, tick_seconds, sync, task_setting, seed, monitor, label, listener
+                    workload, policy, gpus, rounds, tick_seconds, sync, rules, seed, monitor, label, listener
                 )
             else:
                 outcome = _run_rounds(workload, policy, setting, seed, monitor, label, listener)
@@ -211,7 +229,7 @@ def _run_tasks(
     rounds: int,
     tick_seconds: float | None,
     sync: float,
-    task_setting: TaskSetting | None,
+    rules: tuple[float, TaskSetting],
     seed: int,
     monitor: Monitor,
     label: str,
@@ -226,5 +244,9 @@ def _run_tasks(
             listener(label, news.finished, news.total, news.events)
 
     made = workload_to_instance(workload, dict(gpus), rounds=rounds, tick_seconds=tick_seconds, sync=sync)
-    done = simulate_fast(made.instance, policy, task_setting, seed=seed, observer=monitor, listener=heard)
+    switch_seconds, setting = rules
+    if switch_seconds:
+        ticks = math.ceil(Fraction(repr(switch_seconds)) / Fraction(repr(made.instance.tick_seconds)))
+        setting = dataclasses.replace(setting, switch_ticks=ticks)
+    done = simulate_fast(made.instance, policy, setting, seed=seed, observer=monitor, listener=heard)
     return done.outcome()

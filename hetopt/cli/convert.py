@@ -128,7 +128,8 @@ def _pairs(text: str | None, option: str) -> dict[str, str] | None:
     return {name.strip(): value.strip() for name, _, value in parts}
 
 
-def _speeds(text: str | None) -> dict[str, float] | None:
+def parse_speeds(text: str | None) -> dict[str, float] | None:
+    """Speeds of GPU types from ``V100=1,T4=0.4``; None for None."""
     from hetopt.core.errors import UsageError
 
     pairs = _pairs(text, "--speeds")
@@ -238,7 +239,7 @@ def philly(
         lenient=lenient,
         output=output,
         as_json=as_json,
-        speeds=_speeds(speeds),
+        speeds=parse_speeds(speeds),
         cluster=cluster,
         min_seconds=min_seconds,
         max_gpus=max_gpus,
@@ -268,7 +269,7 @@ def tiresias(
         lenient=lenient,
         output=output,
         as_json=as_json,
-        speeds=_speeds(speeds),
+        speeds=parse_speeds(speeds),
         jobs=jobs,
     )
 
@@ -298,7 +299,7 @@ def alibaba(
         lenient=lenient,
         output=output,
         as_json=as_json,
-        speeds=_speeds(speeds),
+        speeds=parse_speeds(speeds),
         fractions=fractions,
         jobs=jobs,
     )

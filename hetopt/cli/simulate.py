@@ -45,6 +45,14 @@ def simulate(
     throughputs: Annotated[
         str | None, typer.Option("--throughputs", metavar="FILE", help="Throughput table of a Gavel trace (JSON).")
     ] = None,
+    speeds: Annotated[
+        str | None,
+        typer.Option(
+            "--speeds",
+            metavar="TYPE=SPEED,...",
+            help="Speeds of GPU types, made up, for traces without throughputs; 1.",
+        ),
+    ] = None,
     jobs: Annotated[
         int | None, typer.Option("--jobs", metavar="N", parser=opt.count, help="Only the first so many jobs.")
     ] = None,
@@ -55,6 +63,23 @@ def simulate(
     tick: Annotated[
         str, typer.Option("--tick", metavar="SECONDS", help="Length of a tick (task-level policies); or auto.")
     ] = "1",
+    sync: Annotated[
+        float,
+        typer.Option("--sync", metavar="SHARE", help="Share of a round that is synchronisation (task-level policies)."),
+    ] = 0.0,
+    switch_seconds: Annotated[
+        float,
+        typer.Option(
+            "--switch-seconds",
+            metavar="S",
+            parser=opt.seconds,
+            help="Time that a GPU loses when it changes its job (task-level policies).",
+        ),
+    ] = 0.0,
+    noise: Annotated[
+        float,
+        typer.Option("--noise", help="Spread of true task times: deviation of the logarithm (task-level policies)."),
+    ] = 0.0,
     round_seconds: Annotated[
         float, typer.Option("--round-seconds", metavar="S", parser=_positive, help="Length of a scheduling round.")
     ] = 300.0,
@@ -99,6 +124,7 @@ def simulate(
     from hetopt import api
     from hetopt.cli._output import deliver
     from hetopt.cli._progress import logging_to
+    from hetopt.cli.convert import parse_speeds
     from hetopt.core.errors import ExitCode, UsageError
 
     if list_policies:
@@ -122,9 +148,13 @@ def simulate(
             names,
             gpus=cluster,
             throughputs=throughputs,
+            speeds=parse_speeds(speeds),
             jobs=jobs,
             rounds=rounds,
             tick_seconds=_tick(tick),
+            sync=sync,
+            switch_seconds=switch_seconds,
+            noise=noise,
             round_seconds=round_seconds,
             migration_seconds=migration_seconds,
             early_end=early_end,

@@ -38,6 +38,8 @@ def exact(value: Any) -> Fraction | None:
     """
     if isinstance(value, (bool, np.bool_)) or value is None:
         return None
+    if type(value) is Fraction and abs(value.numerator.bit_length() - value.denominator.bit_length()) < 1000:
+        return value
     try:
         if isinstance(value, (int, np.integer)):
             number = Fraction(int(value))
@@ -53,6 +55,8 @@ def exact(value: Any) -> Fraction | None:
             number = Fraction(text)
     except (ValueError, ZeroDivisionError, OverflowError):
         return None
+    if abs(number.numerator.bit_length() - number.denominator.bit_length()) < 1000:  # quick, and nearly always so
+        return number
     return number if not number or _LEAST <= abs(number) <= _MOST else None
 
 

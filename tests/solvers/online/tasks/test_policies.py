@@ -219,7 +219,7 @@ def test_warm_starts_carry_the_shares_of_the_rounds_that_are_left(monkeypatch: p
     real = hare_online.solve_midpoint_lp
     starts: list[bool] = []
 
-    def watched(rest: Instance, *, start=None, **options):  # noqa: ANN001, ANN003, ANN202
+    def watched(rest: Instance, *, start=None, **options):
         a = rest.arrays
         plain = (a.scale * a.min_processing_time).astype(float)
         plain /= np.add.reduceat(plain, a.round_start[:-1])[a.round_job]
