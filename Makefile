@@ -50,7 +50,7 @@ $(STAMP): pyproject.toml $(wildcard constraints/*.txt) | $(BIN)/python
 	touch $@
 
 $(DEVSTAMP): $(STAMP)
-	$(PIP) $(INSTALL) --group lint --group docs --group bench --group browser --group build
+	$(PIP) $(INSTALL) --editable '.[all,test,peers]' --group lint --group docs --group bench --group browser --group build
 	touch $@
 
 setup: $(STAMP)
