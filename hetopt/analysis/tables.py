@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
 from hetopt.analysis.gaps import percentage, shortened
+from hetopt.core.text import visible
 
 if TYPE_CHECKING:
     from hetopt.analysis.comparison import Row
@@ -162,7 +163,7 @@ _LATEX: Final = {
 
 def escape_latex(text: str) -> str:
     """Text that LaTeX prints as it stands (no ligatures from dashes, no optional arguments from brackets)."""
-    apart = re.sub("-(?=-)", "-\0", text.replace("\0", ""))
+    apart = re.sub("-(?=-)", "-\0", visible(text.replace("\0", "")))
     return "".join("{}" if c == "\0" else _LATEX.get(c, c) for c in apart)
 
 

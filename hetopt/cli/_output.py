@@ -47,12 +47,14 @@ def deliver(text: str, *, output: str | None, as_json: bool, rescue: bool = Fals
 
 
 def shown_number(value: Any) -> str:
-    """A number as people read it; what is unknown is a dash."""
+    """A number or text as people read it, on one line; what is unknown is a dash."""
+    from hetopt.core.text import one_line
+
     if value is None:
         return "-"
     if isinstance(value, float):
         return f"{value:.4g}"
-    return str(value)
+    return one_line(str(value))
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, left: Sequence[int] = (0,)) -> None:

@@ -12,6 +12,7 @@ import hashlib
 import json
 import math
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Self
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hetopt.core.errors import Fault, InputError, OutputError, shown
+from hetopt.core.text import LONE_SURROGATE, one_line
 
 __all__ = [
     "MAX_EXACT",
@@ -42,6 +44,10 @@ __all__ = [
 
 MAX_EXACT: Final = 2**53
 """Whole numbers below this are exact in binary64; the sum of weight x horizon stays below it."""
+
+
+_HALF: Final = re.compile(r"\\u[dD][89a-fA-F]")
+"""A surrogate as JSON escapes it: only texts with one are searched for halves of pairs."""
 
 
 class _Marked:
@@ -118,6 +124,22 @@ def _marks(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[Fault]:
             stack.extend((v, (*where, i)) for i, v in reversed(list(enumerate(item))))
 
 
+def _halves(value: Any) -> Iterator[Fault]:
+    """Keys and values with half of a surrogate pair."""
+    stack: list[tuple[Any, tuple[str | int, ...]]] = [(value, ())]
+    while stack:
+        item, where = stack.pop()
+        if isinstance(item, str) and LONE_SURROGATE.search(item):
+            yield Fault(json_path(where), ascii(item), *_RULES["string_unicode"])
+        elif isinstance(item, dict):
+            for key in item:
+                if LONE_SURROGATE.search(key):
+                    yield Fault(json_path((*where, one_line(key))), f"the key {key!a}", *_RULES["string_unicode"])
+            stack.extend((v, (*where, one_line(k))) for k, v in reversed(item.items()))
+        elif isinstance(item, list):
+            stack.extend((v, (*where, i)) for i, v in reversed(list(enumerate(item))))
+
+
 def read_text(path: str | os.PathLike[str]) -> tuple[str, str]:
     """The text of a file (``-``: standard input) and the name to use in messages."""
     name = os.fspath(path)
@@ -157,7 +179,8 @@ def read_json(text: str, source: str = "") -> tuple[Any, list[Fault]]:
         raise InputError(
             Fault("(top level)", "deep nesting", "the document is nested too deeply", "flatten it", source)
         ) from None
-    return value, [Fault(f.where, f.found, f.rule, f.remedy, source) for f in _marks(value)]
+    faults = [*_marks(value), *(_halves(value) if _HALF.search(text) else ())]
+    return value, [replace(fault, source=source) for fault in faults]
 
 
 # ---------------------------------------------------------------------------------------- writing
@@ -214,7 +237,12 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     if name == "-":
         _write_stdout(text)
         return
-    write_bytes(name, text.encode("utf-8"))
+    write_bytes(name, _encoded(text))
+
+
+def _encoded(text: str) -> bytes:
+    """UTF-8; half a surrogate pair (a file name that is not UTF-8) becomes an escape, which JSON reads as the same."""
+    return text.encode("utf-8", "backslashreplace")
 
 
 def _write_stdout(text: str) -> None:
@@ -225,7 +253,7 @@ def _write_stdout(text: str) -> None:
         if stream is None:  # replaced by a stream of text
             sys.stdout.write(text)
         else:
-            rest = memoryview(text.encode("utf-8"))
+            rest = memoryview(_encoded(text))
             while rest:
                 rest = rest[stream.write(rest) or 0 :]
         sys.stdout.flush()
@@ -312,6 +340,7 @@ _RULES: Final[dict[str, tuple[str, str]]] = {
     "float_type": ("a number is required", "write a number without quotes"),
     "finite_number": ("a finite number is required", "write a finite number"),
     "string_type": ("text is required", "write text in quotes"),
+    "string_unicode": ("half of a surrogate pair is no character", "write whole characters"),
     "string_too_short": ("the text must not be empty", "write a name"),
     "bool_type": ("true or false is required", "write true or false"),
     "list_type": ("a list is required", "write a list in brackets"),
@@ -351,6 +380,8 @@ def _faults_of(error: ValidationError, raw: Any) -> Iterator[Fault]:
             rule, remedy = f"the value must be {sign} {bound}", "correct the value"
         elif kind == "literal_error":
             remedy = f"write {context['expected']}"
+        elif kind == "float_type" and re.fullmatch("-?[0-9]+(\\.\\.\\.)?", _found_at(raw, path)):
+            rule, remedy = "the number is too large for binary64", "use a coarser unit"
         elif kind == "missing":
             yield Fault(json_path(path), "nothing", rule, remedy)
             continue
@@ -427,7 +458,7 @@ class Document(Part):
         expected = {name: cls.model_fields[name].default for name in ("format", "version")}
         for name, value in expected.items():
             given = raw.get(name)
-            if name not in raw or given != value or isinstance(given, bool):
+            if name not in raw or given != value or type(given) is not type(value):
                 what = "nothing" if name not in raw else shown(given)
                 found.append(
                     Fault(
@@ -447,7 +478,9 @@ class Document(Part):
             document = cls.model_validate(_strict(raw), context={"checked": True})
         except ValidationError as error:
             more.extend(_faults_of(error, raw))
-        more.extend(cls.cross_faults(raw))
+        crossing = list(cls.cross_faults(raw))
+        said = {fault.where for fault in crossing}  # these know more about the document and say what to do
+        more = [*(fault for fault in more if fault.where not in said), *crossing]
         found.extend(
             Fault(f.where, f.found, f.rule, f.remedy, source) for f in dict.fromkeys(more) if f.where not in marked
         )

@@ -314,7 +314,7 @@ class Instance(Document):
             factor = -(-total // (MAX_EXACT - 1))
             coarser = (
                 f"{tick * factor:g}"
-                if isinstance(tick, (int, float)) and not isinstance(tick, bool)
+                if isinstance(tick, float) or (_whole(tick) and abs(tick) < MAX_EXACT)
                 else "a coarser tick"
             )
             yield Fault(

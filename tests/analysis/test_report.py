@@ -7,11 +7,14 @@ import sys
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
+from hetopt.analysis import plots
 from hetopt.analysis.comparison import Comparison, ContradictionError
+from hetopt.analysis.plots.saving import drawn
 from hetopt.analysis.report import charts, html_of, render
 from hetopt.analysis.tables import COLUMNS
 from hetopt.core.errors import OutputError, SolverUnavailableError
@@ -141,6 +144,33 @@ def test_names_with_html_are_escaped_everywhere(two_jobs: Instance) -> None:
     assert len(page.of("script")) == 1
     assert not any(key.startswith("on") for _, a in page.found for key in a)
     assert " ".join(page.text).count(NASTY) >= 5
+
+
+@pytest.mark.parametrize("tasks", [1, 2])
+@pytest.mark.parametrize("sync", [0, 2])
+def test_charts_of_one_and_two_tasks_have_a_tooltip_each(tasks: int, sync: int) -> None:
+    tiny = make_instance({"A": 1}, [(1, 0, [(tasks, [3], [sync])])], name="tiny")
+    text = html_of(compare(tiny, [fakes.Ordered()]))
+    titles = re.findall(r"<title>([^<]*), round 0, task (\d)", text)
+    assert [n for _, n in titles] == [str(n) for n in range(tasks)]
+
+
+UNDRAWABLE = ["\0", "\x01", "\x1b[2J", "\x85", "\ufffe", "\uffff"]
+
+
+def test_characters_that_no_page_can_hold_are_shown_as_escapes(two_jobs: Instance) -> None:
+    bad = "".join(UNDRAWABLE)
+    jobs = tuple(j.model_copy(update={"name": f"{bad}{n}"}) for n, j in enumerate(two_jobs.jobs))
+    gpus = tuple(g.model_copy(update={"name": f"{g.name}{bad}"}) for g in two_jobs.gpu_types)
+    nasty = two_jobs.model_copy(update={"name": f"in{bad}", "jobs": jobs, "gpu_types": gpus})
+    text = html_of(compare(nasty, {f"s{bad}": fakes.Ordered(), f"b{bad}": fakes.Broken()}), title=bad, command="\udcff")
+    assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]", text)
+    assert "\\udcff" in text
+    Page(text)
+    assert len(re.findall(r"<title>\\x00\\x01\\x1b\[2J\\x85\\ufffe\\uffff[01], round", text)) == nasty.num_tasks
+    for chart in (plots.gantt, plots.utilisation, plots.cdf):
+        result = compare(nasty, [fakes.Ordered()]).results[nasty.name, "ordered"]
+        ElementTree.fromstring(drawn(chart(result, nasty), "svg"))
 
 
 def test_large_schedules_are_left_out_with_a_word(monkeypatch: pytest.MonkeyPatch, two_jobs: Instance) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 from fractions import Fraction
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given, settings
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from hetopt.core.documents import canonical_json, exact_text, json_path, parse_exact, read_json, write_text
 from hetopt.core.errors import InputError, OutputError
 from hetopt.core.instance import GpuType, Instance, Job, SyncRound
+from hetopt.core.text import one_line, visible
 
 GOOD = (
     '{"format": "hetopt/clairvoyant", "version": 1, "name": "t", "gpu_types": [{"name": "A", "count": 2}], '
@@ -57,6 +59,11 @@ def faults(text: str) -> dict[str, str]:
         ('"rounds": [', '"rounds": {}, "x": [', "jobs[0].rounds", "list"),
         ('"version": 1', '"version": 2', "version", "version 1"),
         ('"version": 1', '"version": true', "version", "version 1"),
+        ('"version": 1', '"version": 1.0', "version", "version 1"),
+        ('"version": 1', '"version": 1, "tick_seconds": ' + "9" * 390, "tick_seconds", "too large"),
+        ('"name": "j"', r'"name": "j\ud800"', "jobs[0].name", "surrogate"),
+        ('"name": "t"', r'"name": "t\uDC00\ud800"', "name", "surrogate"),
+        ('"name": "t"', r'"name": "t", "\ud800": 1', r'["\\ud800"]', "surrogate"),
         ('"format": "hetopt/clairvoyant"', '"format": "hetopt/x"', "format", "hetopt/clairvoyant"),
         ('"name": "t"', '"name": "t", "tick_seconds": 0', "tick_seconds", "> 0"),
         ('"name": "t"', '"name": "t", "tick_seconds": "1"', "tick_seconds", "number"),
@@ -67,6 +74,41 @@ def test_each_rule_of_an_instance(old: str, new: str, where: str, word: str) -> 
     found = faults(GOOD.replace(old, new, 1))
     assert where in found
     assert word in found[where]
+
+
+def test_a_weight_that_is_not_whole_is_one_line_with_the_factor() -> None:
+    with pytest.raises(InputError) as caught:
+        Instance.from_json(GOOD.replace('"name": "j"', '"name": "j", "weight": 2.5'), "f.json")
+    (fault,) = caught.value.faults
+    assert fault.remedy == "multiply all weights by 2"
+
+
+def test_a_huge_tick_of_a_huge_instance_is_refused_in_words() -> None:
+    assert set(faults(GOOD.replace('"name": "t"', f'"tick_seconds": {"9" * 390}').replace("[3]", f"[{2**53}]"))) == {
+        "jobs",
+        "tick_seconds",
+    }
+
+
+def test_whole_surrogate_pairs_are_characters_and_halves_are_refused_in_python_too() -> None:
+    assert Instance.from_json(GOOD.replace('"name": "j"', r'"name": "\ud83d\ude00"')).jobs[0].name == "\U0001f600"
+    with pytest.raises(InputError, match="surrogate"):
+        GpuType(name="\ud800", count=1)
+
+
+@pytest.mark.parametrize("name", ["\0", "\x01", "\ufffe", "\n", "\x1b[2J", "\x85", "\u2028", "\x7f"])
+def test_names_are_any_text_and_are_shown_on_one_visible_line(name: str) -> None:
+    made = Instance.from_json(GOOD.replace('"name": "j"', f'"name": {json.dumps(name)}'))
+    assert made.jobs[0].name == name
+    assert Instance.from_json(made.to_json()) == made
+    shown = one_line(name)
+    assert shown.isprintable() and shown.splitlines() == [shown] and shown != name
+    ElementTree.fromstring(f"<a>{visible(name)}</a>")
+
+
+def test_text_with_half_a_surrogate_pair_is_written_as_an_escape(tmp_path: Path) -> None:
+    write_text(tmp_path / "x.json", json.dumps({"path": "\udcff"}, ensure_ascii=False))
+    assert json.loads((tmp_path / "x.json").read_text(encoding="utf-8")) == {"path": "\udcff"}
 
 
 def test_all_faults_at_once() -> None:

@@ -18,6 +18,7 @@ from hetopt.core.errors import SolverUnavailableError, UsageError
 from hetopt.core.instance import Instance
 from hetopt.core.result import Result
 from hetopt.core.schedule import Schedule
+from hetopt.core.text import visible
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -118,8 +119,8 @@ def short_text(text: str, limit: int = 28) -> str:
 
 
 def plain_text(text: str) -> str:
-    """Text in which matplotlib sees no mathematics, and that does not begin like a hidden label."""
-    shown = text.replace("$", r"\$")
+    """Text that a drawing can hold, in which matplotlib sees no mathematics, and that does not begin like a hidden label."""
+    shown = visible(text).replace("$", r"\$")
     return "\u200b" + shown if shown.startswith("_") else shown
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final
 from xml.etree import ElementTree
+
+from hetopt.core.text import visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -75,7 +77,7 @@ def inline_svg(ax: Axes, prefix: str, label: str, titles: Sequence[str] = ()) ->
     root.attrib.pop("width", None)
     root.attrib.pop("height", None)
     root.set("role", "img")
-    root.set("aria-label", label)
+    root.set("aria-label", visible(label))
     root.set("class", "chart")
     for element in root.iter():
         style = element.get("style")
@@ -106,11 +108,20 @@ def _add_titles(root: ElementTree.Element, titles: Sequence[str]) -> None:
     for group in root.iter(f"{{{_SVG}}}g"):
         if group.get("id") != "bars":
             continue
-        shapes = [e for e in group if _local(e) in ("use", "path")]
+        shapes = list(_shapes(group))
         if len(shapes) != len(titles):
             raise RuntimeError(f"{len(shapes)} bars were drawn for {len(titles)} tasks")
         for shape, title in zip(shapes, titles, strict=True):
-            ElementTree.SubElement(shape, f"{{{_SVG}}}title").text = title
+            ElementTree.SubElement(shape, f"{{{_SVG}}}title").text = visible(title)
+
+
+def _shapes(group: ElementTree.Element) -> Iterator[ElementTree.Element]:
+    """What a group draws, in order: a collection of one shape is written as a marker, a level deeper than others."""
+    for element in group:
+        if _local(element) in ("use", "path"):
+            yield element
+        elif _local(element) == "g":
+            yield from _shapes(element)
 
 
 def _rename(root: ElementTree.Element, prefix: str) -> None:

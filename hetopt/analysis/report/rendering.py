@@ -15,6 +15,7 @@ from hetopt.analysis.tables import COLUMNS, DASH, grouped
 from hetopt.core.documents import write_text
 from hetopt.core.errors import SolverUnavailableError
 from hetopt.core.status import Status
+from hetopt.core.text import visible
 
 __all__ = ["html_of", "render"]
 
@@ -50,6 +51,7 @@ def html_of(comparison: Comparison, *, title: str | None = None, command: str | 
     environment = jinja2.Environment(
         autoescape=True,
         undefined=jinja2.StrictUndefined,
+        finalize=lambda value: visible(value) if type(value) is str else value,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,

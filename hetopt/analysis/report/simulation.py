@@ -14,6 +14,7 @@ from hetopt.analysis.simulations import COLUMNS, cell, rows_of
 from hetopt.core.documents import write_text
 from hetopt.core.errors import SolverUnavailableError
 from hetopt.core.simulation import SimulationResult
+from hetopt.core.text import visible
 
 __all__ = ["render_simulation", "simulation_html"]
 
@@ -47,6 +48,7 @@ def simulation_html(result: SimulationResult, *, facts: dict[str, str] | None = 
     environment = jinja2.Environment(
         autoescape=True,
         undefined=jinja2.StrictUndefined,
+        finalize=lambda value: visible(value) if type(value) is str else value,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
