@@ -5,7 +5,9 @@ simulator, and a straightforward SimPy model must finish every job at the same t
 sync end, a round end, a job's arrival or end: the same count for all, so rates compare.
 
 ``python benchmarks/online.py --philly FILE [--gpus 2000] [--jobs N]``: the Philly job list on GPUs of five types of
-made-up speeds, jobs of one round (rounds aggregated), with progress, memory and the time of each step.  Ctrl-C keeps what is done.
+made-up speeds, jobs of few rounds (rounds aggregated), with progress, memory and the time of each step.  Ctrl-C keeps what is done.
+
+``python benchmarks/online.py --ratios``: all task-level policies against verified lower bounds, by heterogeneity.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import time
 from bisect import insort
 from typing import Any
 
+from hetopt.analysis.online import geometric_means, sweep_alpha
 from hetopt.core.instance import Instance
 from hetopt.instances.generators import generate
 from hetopt.instances.traces import load_workload, workload_to_instance
@@ -183,6 +186,23 @@ def philly(path: str, gpus: int, jobs: int | None, rounds: int) -> None:
     )
 
 
+def ratios(quick: bool) -> None:
+    """Geometric means of value / verified lower bound by heterogeneity, weighted flow time."""
+    alphas = (1, 4) if quick else (1, 2, 4, 7, 10)
+    rows = sweep_alpha(
+        alphas,
+        seeds=range(1 if quick else 3),
+        knobs={"jobs": 8 if quick else 15, "rounds": 3, "scale": 2, "load": 1.0, "gpus": {"V100": 2, "T4": 2}},
+        kinds=("combinatorial", "midpoint-lp", "time-indexed-lagrangian"),
+        time_limit=5.0,
+    )
+    means = geometric_means(rows, "alpha")
+    print(f"| policy | {' | '.join(f'alpha {a}' for a in alphas)} |\n| --- |{' --- |' * len(alphas)}")
+    for policy in dict.fromkeys(row["policy"] for row in rows):
+        cells = [f"{means[a, policy]:.2f}" if (a, policy) in means else "-" for a in alphas]
+        print(f"| `{policy}` | {' | '.join(cells)} |")
+
+
 def main() -> None:
     """Parse and run."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -191,7 +211,11 @@ def main() -> None:
     parser.add_argument("--gpus", type=int, default=2000)
     parser.add_argument("--jobs", type=int)
     parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--ratios", action="store_true", help="empirical competitive ratios by heterogeneity")
     options = parser.parse_args()
+    if options.ratios:
+        ratios(options.quick)
+        return
     if options.philly:
         philly(options.philly, options.gpus, options.jobs, options.rounds)
     else:

@@ -108,7 +108,7 @@ class _Run:
         self.instance, self.policy, self.setting, self.seed = instance, policy, setting, seed
         t = self.tables = Tables(instance)
         t.states = self.states = JobStates(t)
-        self.view = ClusterView(instance, t, policy.clairvoyance, seed)
+        self.view = ClusterView(instance, t, policy.clairvoyance, seed, setting)
         for gpu, kind in enumerate(t.gpu_type):
             self.view.free[kind].append(gpu)
         factors = noise_factors(instance, setting, seed)

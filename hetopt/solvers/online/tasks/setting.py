@@ -13,7 +13,7 @@ from hetopt.core.errors import Fault, InputError, UsageError, shown
 from hetopt.core.instance import Instance, InstanceArrays
 from hetopt.core.seeds import generator
 
-__all__ = ["GangHold", "GangTypes", "TaskSetting", "gang_faults", "gang_types_of", "noise_factors", "require_gangs"]
+__all__ = ["GangHold", "GangTypes", "TaskSetting", "gang_faults", "noise_factors", "require_gangs"]
 
 
 class GangTypes(StrEnum):
@@ -28,14 +28,6 @@ class GangHold(StrEnum):
 
     SYNC = "sync"
     TRAIN = "train"
-
-
-def gang_types_of(value: str) -> GangTypes:
-    """A parameter ``gang_types``; :class:`UsageError` if it is none."""
-    try:
-        return GangTypes(value)
-    except ValueError:
-        raise UsageError(f"gang_types {shown(value)}: one of {', '.join(GangTypes)}") from None
 
 
 @dataclass(frozen=True)

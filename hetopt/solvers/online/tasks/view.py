@@ -25,6 +25,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 
 from hetopt.core.instance import Instance, SyncRound
 from hetopt.solvers.online.rounds.state import Clairvoyance, PeekError
+from hetopt.solvers.online.tasks.setting import TaskSetting
 from hetopt.solvers.online.tasks.tables import Tables
 
 __all__ = ["Agent", "ClusterView", "JobView", "Start", "TaskPolicy"]
@@ -154,6 +155,8 @@ class ClusterView:
         "_instance",
         "_tables",
         "free",
+        "gang_hold",
+        "gang_types",
         "gpu_type",
         "gpu_types",
         "jobs",
@@ -162,7 +165,9 @@ class ClusterView:
         "tick_seconds",
     )
 
-    def __init__(self, instance: Instance, tables: Tables, clairvoyance: Clairvoyance, seed: int) -> None:
+    def __init__(
+        self, instance: Instance, tables: Tables, clairvoyance: Clairvoyance, seed: int, setting: TaskSetting
+    ) -> None:
         self._instance, self._tables, self._clairvoyance = instance, tables, clairvoyance
         self.now = 0
         """The tick."""
@@ -174,6 +179,8 @@ class ClusterView:
         """Name and count of each GPU type."""
         self.gpu_type: list[int] = tables.gpu_type
         """Type of each GPU.  Read only."""
+        self.gang_types, self.gang_hold = setting.gang_types, setting.gang_hold
+        """Rules of gangs in this run."""
         self.free: list[list[int]] = [[] for _ in self.gpu_types]
         """Free GPUs of each type, in rising order.  Read only."""
         self.jobs: dict[int, JobView] = {}

@@ -100,7 +100,8 @@ def test_every_policy_finishes_every_job_and_repeats(name: str) -> None:
     ran = 0
     for seed in range(8):
         instance = random_instance(seed, max_tasks=12)
-        for setting in (TaskSetting(), TaskSetting(switch_ticks=2, noise=0.4)):
+        strange = TaskSetting(switch_ticks=2, noise=0.4, gang_types="one", gang_hold="train")
+        for setting in (TaskSetting(), TaskSetting(switch_ticks=2, noise=0.4), strange):
             try:
                 run = simulate_tasks(instance, policy, setting, seed=seed)
             except InputError:
@@ -149,14 +150,14 @@ def test_a_gang_that_fits_nowhere_is_an_error_that_names_the_job() -> None:
         simulate_tasks(instance, HlasGang())
     assert len(error.value.faults) == 1
     with pytest.raises(InputError) as error:
-        simulate_tasks(instance, HlasGang(gang_types="one"), TaskSetting(gang_types=GangTypes.ONE))
+        simulate_tasks(instance, HlasGang(), TaskSetting(gang_types=GangTypes.ONE))
     assert len(error.value.faults) == 2
 
 
 def test_a_gang_of_one_type_stays_on_it() -> None:
     instance = make_instance({"a": 2, "b": 3}, [(1, 0, [(2, [2, 2], [0, 0])]), (1, 0, [(2, [4, 4], [0, 0])])])
     setting = TaskSetting(gang_types=GangTypes.ONE)
-    run = simulate_tasks(instance, SrtfGang(gang_types="one"), setting)
+    run = simulate_tasks(instance, SrtfGang(), setting)
     kinds = instance.arrays.gpu_type[run.gpu]
     assert kinds[0] == kinds[1]
     assert kinds[2] == kinds[3]

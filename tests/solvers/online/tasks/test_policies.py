@@ -264,7 +264,7 @@ def test_hare_online_on_a_batch_is_hare_on_the_averaged_relaxation() -> None:
         ("sched-homo", {"rule": "x"}, "rule"),
         ("hare-online", {"steps": 0}, "steps"),
         ("hare-online", {"tolerance": 2}, "tolerance"),
-        ("fifo-gang", {"gang_types": "two"}, "gang_types"),
+        ("fifo-gang", {"gang_types": "one"}, "no parameter"),
     ],
 )
 def test_wrong_parameters_are_one_clear_line(name: str, params: dict[str, object], what: str) -> None:

@@ -29,7 +29,6 @@ from hetopt.core.instance import GpuType, Instance, Job, SyncRound
 from hetopt.solvers.heuristics.list_scheduling import list_order
 from hetopt.solvers.online.rounds.state import Clairvoyance
 from hetopt.solvers.online.tasks.policies.keyed import Key, KeyAgent
-from hetopt.solvers.online.tasks.setting import GangTypes, gang_types_of
 from hetopt.solvers.online.tasks.view import Agent, ClusterView, JobView, Start
 from hetopt.solvers.relaxations.midpoint_lp import MidpointSolution, solve_midpoint_lp
 
@@ -210,7 +209,7 @@ class _GangAgent(KeyAgent):
     """Gangs in the order of midpoints, made anew after arrivals."""
 
     def __init__(self, policy: HareOnline, view: ClusterView) -> None:
-        super().__init__(True, policy.gang_types, True)
+        super().__init__(True, True)
         self.planner, self.stale = _Planner(policy, view), False
         self.rank: dict[tuple[int, int], int] = {}
 
@@ -251,8 +250,6 @@ class HareOnline:
         Steps of each relaxation at most, and the relative gap at which it ends.
     warm_start
         Whether a relaxation starts from the shares of the one before.
-    gang_types
-        Under gang scheduling: whether a gang may span types.
     """
 
     name: ClassVar[str] = "hare-online"
@@ -263,14 +260,12 @@ class HareOnline:
     steps: int = 200
     tolerance: float = 1e-3
     warm_start: bool = True
-    gang_types: GangTypes = GangTypes.ANY
 
     def __post_init__(self) -> None:
         if isinstance(self.steps, bool) or not isinstance(self.steps, int) or self.steps < 1:
             raise UsageError(f"steps {shown(self.steps)}: a whole number >= 1")
         if not isinstance(self.tolerance, (int, float)) or not 0 < self.tolerance < 1:
             raise UsageError(f"tolerance {shown(self.tolerance)}: a relative gap, above 0 and below 1")
-        object.__setattr__(self, "gang_types", gang_types_of(self.gang_types))
 
     def begin(self, view: ClusterView) -> Agent:
         """See :class:`~hetopt.solvers.online.tasks.view.TaskPolicy`."""

@@ -23,7 +23,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from hetopt.solvers.online.rounds.state import Clairvoyance
-from hetopt.solvers.online.tasks.setting import GangTypes, gang_types_of
+from hetopt.solvers.online.tasks.setting import GangTypes
 from hetopt.solvers.online.tasks.view import Agent, ClusterView, JobView, Start, allowed_free
 
 __all__ = ["Fifo", "FifoGang", "KeyAgent", "Srtf", "SrtfGang", "Wspt", "WsptGang"]
@@ -31,10 +31,10 @@ __all__ = ["Fifo", "FifoGang", "KeyAgent", "Srtf", "SrtfGang", "Wspt", "WsptGang
 Key = tuple[Any, ...]
 
 
-def gang_gpus(view: ClusterView, job: JobView, preferred: list[int], kinds: GangTypes) -> tuple[int, ...] | None:
+def gang_gpus(view: ClusterView, job: JobView, preferred: list[int]) -> tuple[int, ...] | None:
     """GPUs for the tasks of a round, in order of preference; None: they do not fit."""
     need = job.scale
-    if kinds is GangTypes.ONE:
+    if view.gang_types is GangTypes.ONE:
         for k in preferred:
             if len(view.free[k]) >= need:
                 return tuple(view.free[k][:need])
@@ -54,14 +54,12 @@ class KeyAgent(Agent):
     ----------
     gang
         Whether rounds start all at once.
-    kinds
-        Whether a gang may span types.
     backfill
         Whether a gang may overtake one that does not fit.
     """
 
-    def __init__(self, gang: bool, kinds: GangTypes, backfill: bool) -> None:
-        self.gang, self.kinds, self.backfill = gang, kinds, backfill
+    def __init__(self, gang: bool, backfill: bool) -> None:
+        self.gang, self.backfill = gang, backfill
         self.waiting: list[Key] = []
         self.entry: dict[int, Key] = {}
 
@@ -115,7 +113,7 @@ class KeyAgent(Agent):
                 continue
             job = view.jobs[n]
             if self.gang:
-                gpus = gang_gpus(view, job, self.types(job), self.kinds)
+                gpus = gang_gpus(view, job, self.types(job))
                 if gpus is not None:
                     found = Start(n, gpus)
                     break
@@ -154,8 +152,6 @@ class _Keyed:
     ----------
     backfill
         Under gang scheduling: whether a job may overtake one whose round does not fit.
-    gang_types
-        Under gang scheduling: whether a gang may span types.
     """
 
     gang: ClassVar[bool] = False
@@ -163,14 +159,10 @@ class _Keyed:
     agent: ClassVar[type[KeyAgent]]
 
     backfill: bool = True
-    gang_types: GangTypes = GangTypes.ANY
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "gang_types", gang_types_of(self.gang_types))
 
     def begin(self, view: ClusterView) -> Agent:
         """See :class:`~hetopt.solvers.online.tasks.view.TaskPolicy`."""
-        return self.agent(self.gang, self.gang_types, self.backfill)
+        return self.agent(self.gang, self.backfill)
 
 
 class Fifo(_Keyed):

@@ -30,7 +30,6 @@ from hetopt.solvers.heuristics.event_rules import PRIORITIES, dispatch
 from hetopt.solvers.heuristics.list_scheduling import PlacementRule, list_order, place
 from hetopt.solvers.online.rounds.state import Clairvoyance
 from hetopt.solvers.online.tasks.policies.keyed import Key, KeyAgent
-from hetopt.solvers.online.tasks.setting import GangTypes
 from hetopt.solvers.online.tasks.view import Agent, ClusterView, JobView, Start
 
 __all__ = ["PlanAgent", "PlanRule", "Replay", "ReplayGang", "SchedHomo", "SchedHomoGang", "mean_instance"]
@@ -177,8 +176,8 @@ def plan_order(instance: Instance, rule: PlanRule) -> NDArray[np.int64]:
 class _OrderAgent(KeyAgent):
     """Rounds in a fixed order; makes gang plans."""
 
-    def __init__(self, rank: list[int], first: list[int], kinds: GangTypes) -> None:
-        super().__init__(True, kinds, True)
+    def __init__(self, rank: list[int], first: list[int]) -> None:
+        super().__init__(True, True)
         self.rank, self.first = rank, first
 
     def key(self, job: JobView) -> Key:
@@ -194,13 +193,12 @@ class _Ordered:
     gang: ClassVar[bool] = True
 
     order: tuple[int, ...]
-    gang_types: GangTypes
 
     def begin(self, view: ClusterView) -> Agent:
         rank = [0] * len(self.order)
         for position, r in enumerate(self.order):
             rank[r] = position
-        return _OrderAgent(rank, view.instance.arrays.round_start.tolist(), self.gang_types)
+        return _OrderAgent(rank, view.instance.arrays.round_start.tolist())
 
 
 @dataclass(frozen=True)
@@ -211,8 +209,6 @@ class SchedHomo:
     ----------
     rule
         What makes the plan.
-    gang_types
-        Under gang scheduling: whether a gang may span types.
     """
 
     name: ClassVar[str] = "sched-homo"
@@ -220,14 +216,12 @@ class SchedHomo:
     gang: ClassVar[bool] = False
 
     rule: PlanRule = PlanRule.HARE
-    gang_types: GangTypes = GangTypes.ANY
 
     def __post_init__(self) -> None:
-        for key, kind in (("rule", PlanRule), ("gang_types", GangTypes)):
-            try:
-                object.__setattr__(self, key, kind(getattr(self, key)))
-            except ValueError:
-                raise UsageError(f"{key} {shown(getattr(self, key))}: one of {', '.join(kind)}") from None
+        try:
+            object.__setattr__(self, "rule", PlanRule(self.rule))
+        except ValueError:
+            raise UsageError(f"rule {shown(self.rule)}: one of {', '.join(PlanRule)}") from None
 
     def begin(self, view: ClusterView) -> Agent:
         """See :class:`~hetopt.solvers.online.tasks.view.TaskPolicy`."""
@@ -237,8 +231,10 @@ class SchedHomo:
             from hetopt.solvers.online.tasks.engine import simulate_tasks
             from hetopt.solvers.online.tasks.setting import TaskSetting
 
-            ordered = _Ordered(tuple(order.tolist()), self.gang_types)
-            plan = simulate_tasks(blind, ordered, TaskSetting(gang_types=self.gang_types)).schedule
+            ordered = _Ordered(tuple(order.tolist()))
+            plan = simulate_tasks(
+                blind, ordered, TaskSetting(gang_types=view.gang_types, gang_hold=view.gang_hold)
+            ).schedule
         elif self.rule is PlanRule.HARE:
             plan = Schedule.from_starts(blind, *place(blind.arrays, order, PlacementRule.R1))
         else:

@@ -37,7 +37,6 @@ from typing import ClassVar, Final
 from hetopt.core.errors import UsageError, shown
 from hetopt.solvers.online.rounds.state import Clairvoyance
 from hetopt.solvers.online.tasks.policies.keyed import Key, KeyAgent
-from hetopt.solvers.online.tasks.setting import GangTypes
 from hetopt.solvers.online.tasks.view import Agent, ClusterView, JobView
 
 __all__ = ["UNIT", "CapabilityRule", "Charge", "Hlas", "HlasGang", "Las", "LasGang", "Placement", "Tie", "service_of"]
@@ -106,7 +105,7 @@ def service_of(ticks: int, gpu_type: int, processing: list[int], counts: list[in
 
 class _ServiceAgent(KeyAgent):
     def __init__(self, policy: Hlas, view: ClusterView) -> None:
-        super().__init__(policy.gang, policy.gang_types, policy.backfill)
+        super().__init__(policy.gang, policy.backfill)
         self.policy, self.gpu_type = policy, view.gpu_type
         self.view = view
         self.counts = [count for _, count in view.gpu_types]
@@ -173,7 +172,7 @@ class _ServiceAgent(KeyAgent):
 class Hlas:
     """Heterogeneity-aware least attained service, relaxed; see the module for the parameters.
 
-    ``backfill`` and ``gang_types`` matter under gang scheduling only.
+    ``backfill`` matters under gang scheduling only.
     """
 
     name: ClassVar[str] = "hlas"
@@ -187,7 +186,6 @@ class Hlas:
     queues: tuple[float, ...] = ()
     weighted: bool = False
     backfill: bool = True
-    gang_types: GangTypes = GangTypes.ANY
 
     def __post_init__(self) -> None:
         for key, kind in (
@@ -195,7 +193,6 @@ class Hlas:
             ("charge", Charge),
             ("tie", Tie),
             ("placement", Placement),
-            ("gang_types", GangTypes),
         ):
             try:
                 object.__setattr__(self, key, kind(getattr(self, key)))
