@@ -271,3 +271,20 @@ def test_jobs_left_waiting_are_an_error() -> None:
 
     with pytest.raises(VerificationError, match="for ever"):
         simulate_tasks(random_instance(1), Idle())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_awkward_arrivals_end_in_a_schedule_or_one_clear_error(name: str) -> None:
+    # unsorted arrivals, many at one tick, a hole of a million ticks, a round with more tasks than the cluster has GPUs
+    rounds = [(1, [3, None], [1, None])]
+    jobs = [(1, 10**6, rounds), (1, 5, [(5, [2, 4], [0, 1])]), (1, 0, rounds), (2, 5, rounds), (1, 0, rounds)]
+    policy = POLICIES.load(name)()
+    instance = make_instance({"a": 1, "b": 1}, jobs)
+    if policy.gang:
+        with pytest.raises(InputError, match="job1"):
+            simulate_tasks(instance, policy)
+        instance = make_instance({"a": 1, "b": 1}, [jobs[0], *jobs[2:]])
+    run = simulate_tasks(instance, policy)
+    assert run.complete
+    assert run.finish[0] == 10**6 + 4
+    assert run.events < 100  # the hole costs nothing
