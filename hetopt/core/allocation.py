@@ -57,7 +57,7 @@ class _AllocationDocument(Document):
     solver: str = ""
     options: dict[str, Any] = Field(default_factory=dict)
     seed: int = 0
-    runtime_seconds: float = 0.0
+    runtime_seconds: Annotated[float, Field(ge=0)] = 0.0
     message: str = ""
     certificate: Any = None
 

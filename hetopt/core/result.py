@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NoReturn
 
 from pydantic import BeforeValidator, Field
 
@@ -40,7 +42,7 @@ class HistoryPoint:
 
 
 class _Point(Part):
-    seconds: float
+    seconds: Annotated[float, Field(ge=0)]
     incumbent: int | None
     bound: int | None
 
@@ -59,16 +61,27 @@ class _ResultDocument(Document):
     solver_version: str
     options: dict[str, Any]
     seed: int
-    threads: int
+    threads: Annotated[int, Field(ge=1)]
     deterministic: bool
-    runtime_seconds: float
-    work: int | None
+    runtime_seconds: Annotated[float, Field(ge=0)]
+    work: Annotated[int, Field(ge=0)] | None
     history: Annotated[tuple[_Point, ...], BeforeValidator(lambda v: tuple(v) if isinstance(v, list) else v)]
     warm_start: str | None
     message: str
     fingerprint: str
     schedule: Any
     certificate: Any
+
+    @classmethod
+    def cross_faults(cls, raw: Any) -> Iterator[Fault]:
+        """See :meth:`Document.cross_faults`: the words for what became of a warm start."""
+        fate = raw.get("warm_start")
+        if isinstance(fate, str) and not _FATE.fullmatch(fate):
+            rule = "says what became of a warm start: null, accepted, repaired, or rejected: and why"
+            yield Fault("warm_start", shown(fate), rule, "write one of these")
+
+
+_FATE: Final = re.compile(r"accepted|repaired|rejected: .+", re.DOTALL)
 
 
 @dataclass(frozen=True)

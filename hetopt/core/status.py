@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
 
-__all__ = ["Capability", "Objective", "SolverKind", "Status", "StopReason", "Trust"]
+__all__ = ["CUT_OFF", "Capability", "Objective", "SolverKind", "Status", "StopReason", "Trust"]
 
 
 class Status(StrEnum):
@@ -32,6 +33,12 @@ class StopReason(StrEnum):
     EXHAUSTED = "EXHAUSTED"
     INTERRUPTED = "INTERRUPTED"
     ERROR = "ERROR"
+
+
+CUT_OFF: Final = frozenset(
+    {StopReason.TIME, StopReason.MEMORY, StopReason.WORK, StopReason.INTERRUPTED, StopReason.ERROR}
+)
+"""Reasons that never go with OPTIMAL: whoever had proved optimality had finished."""
 
 
 class Trust(StrEnum):

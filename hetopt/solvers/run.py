@@ -24,7 +24,7 @@ from hetopt.core.objectives import evaluate
 from hetopt.core.result import HistoryPoint, Result
 from hetopt.core.schedule import Schedule
 from hetopt.core.solver import Exclusions, Limits, Outcome, Solver
-from hetopt.core.status import Capability, Objective, Status, StopReason
+from hetopt.core.status import CUT_OFF, Capability, Objective, Status, StopReason
 from hetopt.solvers.catalogue import SOLVERS
 
 __all__ = ["Monitor", "checked_limits", "interrupts", "make_solver", "plain_options", "run"]
@@ -306,6 +306,8 @@ def _checked(
         closed = bound is not None and bound.ceiling == value
         status = Status.OPTIMAL if closed else Status.FEASIBLE
         stop = StopReason.PROVED if closed else stop
+    if status is Status.OPTIMAL and stop in CUT_OFF:  # it had finished when the limit or the user came
+        stop = StopReason.PROVED
     history = list(monitor.history)
     last = HistoryPoint(round(seconds, 6), value, None if bound is None else bound.ceiling)
     if not history or (history[-1].incumbent, history[-1].bound) != (last.incumbent, last.bound):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator
@@ -24,7 +25,7 @@ from hetopt.core.result import Result, relative_gap
 from hetopt.core.round_problem import CostModel, RoundProblem
 from hetopt.core.round_solver import WorkConservation
 from hetopt.core.schedule import Schedule
-from hetopt.core.status import Status, Trust
+from hetopt.core.status import CUT_OFF, Status, Trust
 
 __all__ = ["Verification", "verify"]
 
@@ -192,6 +193,7 @@ def _result(
         )
     if bound is None and result.bound_trust is None and raw.get("bound_trust") is not None:
         found.append(_finding("inconsistent", "bound_trust", f"{raw['bound_trust']} without a bound"))
+    found += _claims(result)
     found += _history(result)
     certificate = raw.get("certificate")
     proved: Fraction | None = None
@@ -224,12 +226,38 @@ def _result(
             if proves
             else "optimality rests on the solver's word alone"
         )
-    if result.status is Status.INFEASIBLE:
-        notes.append("infeasibility rests on the solver's word alone")
     return found, proved
 
 
+def _claims(result: Result) -> Iterator[Finding]:
+    """Statuses that are refuted without a solver."""
+    if result.status in (Status.INFEASIBLE, Status.UNBOUNDED):
+        # one task after the other on a type that may run it is a schedule; no objective is negative
+        message = f"{result.status} is refuted: every valid instance has a schedule and a least value"
+        yield _finding("refuted", "status", message)
+    if result.status is Status.OPTIMAL and result.stop_reason in CUT_OFF:
+        yield _finding(
+            "inconsistent", "stop_reason", f"OPTIMAL and stopped by {result.stop_reason}: one excludes the other"
+        )
+
+
 def _history(result: Result) -> Iterator[Finding]:
+    for n, (old, new) in enumerate(pairwise(result.history), 1):
+        where = f"history[{n}]"
+        if new.seconds < old.seconds:
+            yield _finding("inconsistent", where, f"{new.seconds} s after {old.seconds} s")
+        if old.incumbent is not None and (new.incumbent is None or new.incumbent > old.incumbent):
+            yield _finding("inconsistent", where, f"the incumbent gets worse, from {old.incumbent} to {new.incumbent}")
+        if old.bound is not None and (new.bound is None or new.bound < old.bound):
+            yield _finding("inconsistent", where, f"the lower bound gets worse, from {old.bound} to {new.bound}")
+    if result.history:
+        last = result.history[-1]
+        if (last.incumbent, last.bound) != (result.objective, result.bound):
+            message = (
+                f"ends with incumbent {last.incumbent} and bound {last.bound}, "
+                f"the result has {result.objective} and {result.bound}"
+            )
+            yield _finding("inconsistent", "history", message)
     values = [point.incumbent for point in result.history if point.incumbent is not None]
     bounds = [point.bound for point in result.history if point.bound is not None]
     if result.objective is not None and any(b > result.objective for b in bounds):
@@ -265,6 +293,13 @@ def _allocation(problem: RoundProblem, raw: dict[str, Any], source: str, notes: 
                 message = f"is about the {key} {shown(data.get(key))}, the allocation about {shown(own)}"
                 yield _finding("invalid-certificate", f"certificate.data.{key}", message)
                 proved = None
+    if allocation.status in (Status.INFEASIBLE, Status.UNBOUNDED):
+        yield _finding(
+            "refuted", "status", f"{allocation.status} is refuted: every round has an allocation, and finitely many"
+        )
+    if allocation.status is Status.OPTIMAL and allocation.stop_reason in CUT_OFF:
+        message = f"OPTIMAL and stopped by {allocation.stop_reason}: one excludes the other"
+        yield _finding("inconsistent", "stop_reason", message)
     cost, bound = allocation.cost, allocation.bound
     waits = all(i is None for i in allocation.gpu_type)
     if cost is None:

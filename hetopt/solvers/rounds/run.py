@@ -11,7 +11,7 @@ from hetopt.core.errors import UsageError, VerificationError
 from hetopt.core.round_problem import CostModel, RoundProblem
 from hetopt.core.round_solver import RoundOutcome, RoundSolver, WorkConservation
 from hetopt.core.solver import Limits
-from hetopt.core.status import Status, StopReason
+from hetopt.core.status import CUT_OFF, Status, StopReason
 from hetopt.solvers.catalogue import SOLVERS
 from hetopt.solvers.rounds.usage import most_gpus
 from hetopt.solvers.run import Listener, Monitor, checked_limits, interrupts, plain_options
@@ -166,6 +166,8 @@ def _checked(
         )
     if outcome.status is Status.FEASIBLE and proved:
         made = dataclasses.replace(made, status=Status.OPTIMAL, stop_reason=StopReason.PROVED)
+    if made.status is Status.OPTIMAL and made.stop_reason in CUT_OFF:  # it had finished when the limit came
+        made = dataclasses.replace(made, stop_reason=StopReason.PROVED)
     return made
 
 

@@ -83,6 +83,22 @@ def test_optimality_on_a_solvers_word_is_said_plainly(instance, schedule):
         ({"objective_kind": "makespan", "objective": 7, "bound": 7}, "invalid-certificate"),
         ({"history": [{"seconds": 0.0, "incumbent": 3, "bound": None}]}, "inconsistent"),
         ({"history": [{"seconds": 0.0, "incumbent": None, "bound": 12}]}, "bound-above-objective"),
+        *(({"stop_reason": reason}, "inconsistent") for reason in ("TIME", "WORK", "MEMORY", "ERROR", "INTERRUPTED")),
+        *(
+            (
+                {"history": [dict(zip(("seconds", "incumbent", "bound"), p, strict=True)) for p in points]},
+                "inconsistent",
+            )
+            for points in (
+                [(2.0, 9, 9), (1.0, 9, 9)],
+                [(0.0, 9, None), (1.0, 10, 9), (2.0, 9, 9)],
+                [(0.0, 9, None), (1.0, None, 9), (2.0, 9, 9)],
+                [(0.0, 12, 8), (1.0, 9, 7), (2.0, 9, 9)],
+                [(0.0, 12, 8), (1.0, 9, None), (2.0, 9, 9)],
+                [(0.0, 12, 8)],
+                [(0.0, 9, None)],
+            )
+        ),
     ],
 )
 def test_a_false_statement_is_found(instance, schedule, changes, kind):
@@ -91,6 +107,43 @@ def test_a_false_statement_is_found(instance, schedule, changes, kind):
     checked = verify(instance, raw)
     assert not checked.valid
     assert kind in {item.kind for item in checked.violations}
+
+
+@pytest.mark.parametrize("status", ["INFEASIBLE", "UNBOUNDED"])
+def test_no_instance_is_infeasible_or_unbounded(instance, schedule, status):
+    raw = result_of(instance, schedule).to_dict()
+    empty = dict.fromkeys(("schedule", "certificate", "objective", "bound", "bound_trust", "gap"))
+    checked = verify(instance, {**raw, **empty, "history": [], "status": status})
+    assert [item.kind for item in checked.violations] == ["refuted"]
+
+
+def test_a_derived_bound_without_a_certificate_is_allowed_and_said_so(instance, schedule):
+    checked = verify(instance, result_of(instance, schedule, certificate=False))
+    assert checked.valid
+    assert any("DERIVED" in note and "no certificate proves it" in note for note in checked.notes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "where"),
+    [
+        ({"threads": 0}, "threads"),
+        ({"runtime_seconds": -0.5}, "runtime_seconds"),
+        ({"work": -1}, "work"),
+        ({"history": [{"seconds": -1.0, "incumbent": 9, "bound": 9}]}, "history[0].seconds"),
+        ({"warm_start": "perhaps"}, "warm_start"),
+        ({"warm_start": "rejected: "}, "warm_start"),
+        ({"warm_start": ""}, "warm_start"),
+    ],
+)
+def test_what_no_result_can_say_is_malformed(instance, schedule, changes, where):
+    with pytest.raises(InputError) as caught:
+        verify(instance, {**result_of(instance, schedule).to_dict(), **changes})
+    assert [fault.where for fault in caught.value.faults] == [where]
+
+
+@pytest.mark.parametrize("fate", [None, "accepted", "repaired", "rejected: it is of another instance"])
+def test_every_fate_of_a_warm_start_can_be_read(instance, schedule, fate):
+    assert Result.from_dict({**result_of(instance, schedule).to_dict(), "warm_start": fate}).warm_start == fate
 
 
 @pytest.mark.parametrize(
