@@ -22,7 +22,7 @@ from hetopt.core.result import Result
 from hetopt.core.solver import Limits
 from hetopt.core.status import Objective, SolverKind, Trust
 from hetopt.solvers.catalogue import SOLVERS
-from hetopt.solvers.run import run
+from hetopt.solvers.run import run, was_interrupted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,13 +47,17 @@ class BoundRow(Part):
 
 
 class Bounds(Document):
-    """Lower bounds of one instance (document ``hetopt/bounds``)."""
+    """Lower bounds of one instance (document ``hetopt/bounds``).
+
+    ``interrupted``: the user stopped it; the last row is the one that was running, those after it were not run.
+    """
 
     format: Literal["hetopt/bounds"] = "hetopt/bounds"
     version: Literal[1] = 1
     fingerprint: str
     objective_kind: Annotated[Objective, Field(strict=False)] = Objective.TOTAL_WEIGHTED_COMPLETION
     bounds: Annotated[tuple[BoundRow, ...], BeforeValidator(lambda v: tuple(v) if isinstance(v, list) else v)]
+    interrupted: bool = False
 
     def __iter__(self) -> Iterator[BoundRow]:  # type: ignore[override]
         return iter(self.bounds)
@@ -156,8 +160,11 @@ def compute_bounds(
     if time_limit is not None and not time_limit >= 0:
         raise UsageError(f"time limit {time_limit}: a time limit is a number of seconds >= 0")
     begin = time.perf_counter()
-    rows = []
+    rows: list[BoundRow] = []
+    interrupted = False
     for position, name in enumerate(names):
+        if interrupted:
+            break
         share = None
         if time_limit is not None:
             share = max(0.0, time_limit - (time.perf_counter() - begin)) / (len(names) - position)
@@ -171,6 +178,8 @@ def compute_bounds(
                 seed=seed,
                 params=(params or {}).get(name),
             )
+            interrupted = was_interrupted(result)
+            rows.append(_row(instance, name, result, objective))
         except VerificationError:
             raise
         except SolverUnavailableError as error:
@@ -181,9 +190,12 @@ def compute_bounds(
             if kinds != "all" and len(names) == 1:
                 raise
             rows.append(_failed(name, start, str(error)))
-        else:
-            rows.append(_row(instance, name, result, objective))
-    return Bounds(fingerprint=instance.fingerprint, objective_kind=objective, bounds=tuple(rows))
+        except KeyboardInterrupt:  # outside a solver: while a certificate was checked
+            interrupted = True
+            rows.append(_failed(name, start, "interrupted"))
+    return Bounds(
+        fingerprint=instance.fingerprint, objective_kind=objective, bounds=tuple(rows), interrupted=interrupted
+    )
 
 
 def _failed(name: str, start: float, message: str) -> BoundRow:
@@ -194,6 +206,8 @@ def _failed(name: str, start: float, message: str) -> BoundRow:
 def _row(instance: Instance, name: str, result: Result, objective: Objective) -> BoundRow:
     bound: Bound | None = result.exact_bound
     message = result.message
+    if was_interrupted(result) and "interrupted" not in message:
+        message = f"interrupted; {message}" if message else "interrupted"
     if bound is None:
         why = message or f"no bound within the limits ({result.status}, stopped by {result.stop_reason})"
         return BoundRow(

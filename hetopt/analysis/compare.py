@@ -28,7 +28,7 @@ from hetopt.core.schedule import Schedule
 from hetopt.core.solver import Limits, Solver
 from hetopt.core.status import Objective, Status, StopReason, Trust
 from hetopt.solvers.catalogue import SOLVERS
-from hetopt.solvers.run import make_solver, run
+from hetopt.solvers.run import make_solver, run, was_interrupted
 
 __all__ = ["Progress", "compare"]
 
@@ -153,7 +153,7 @@ def compare(
                 done[name].append(finished)
                 index += 1
                 tell(*place, result=finished.result, error=finished.error or None)
-                if finished.result is not None and _was_interrupted(finished.result):
+                if finished.result is not None and was_interrupted(finished.result):
                     raise KeyboardInterrupt
     except KeyboardInterrupt:
         interrupted = True
@@ -311,11 +311,6 @@ def _run_one(
         text = f"broke: {type(error).__name__}: {error} ({where.filename.rsplit('/', 1)[-1]}:{where.lineno})"
         return _Run(entry.label, None, text, time.perf_counter() - began)
     return _Run(entry.label, result, "", result.runtime_seconds)
-
-
-def _was_interrupted(result: Result) -> bool:
-    """Also where the solver was done before it noticed."""
-    return result.stop_reason is StopReason.INTERRUPTED or bool(result.extra.get("interrupted"))
 
 
 # --------------------------------------------------------------------------------------- assembly

@@ -27,7 +27,7 @@ from hetopt.analysis.certify.midpoint.tasks import TaskProblem
 from hetopt.core.errors import NoSolutionError
 from hetopt.core.instance import Instance
 from hetopt.core.solver import Limits
-from hetopt.solvers.run import run
+from hetopt.solvers.run import run, was_interrupted
 
 __all__ = ["LpEvidence", "exact_evidence", "levelled", "midpoints_of_instance", "midpoints_of_tasks"]
 
@@ -63,8 +63,12 @@ def midpoints_of_instance(
     ------
     NoSolutionError
         The time limit left no midpoints.
+    KeyboardInterrupt
+        The user stopped the solver: what would follow is not what was asked for.
     """
     result = run("midpoint-lp", instance, limits=Limits(time=time_limit), seed=seed)
+    if was_interrupted(result):
+        raise KeyboardInterrupt
     a = instance.arrays
     found = result.extra.get("midpoint")
     if found is None:

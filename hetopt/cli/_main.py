@@ -39,6 +39,10 @@ app = typer.Typer(
 )
 
 
+class _Interrupted(Exception):
+    """Ctrl-C in a command; typer would turn KeyboardInterrupt into a silent exit code."""
+
+
 def _version(wanted: bool) -> None:
     if wanted:
         import hetopt
@@ -119,7 +123,7 @@ def _run(args: list[str], show: bool) -> int:
             _abandon_stdout()
         _say("\n".join(f"hetopt: {line}" for line in str(error).splitlines()) or f"hetopt: {type(error).__name__}")
         return int(error.exit_code)
-    except (KeyboardInterrupt, typer.Abort):
+    except (_Interrupted, KeyboardInterrupt, typer.Abort):
         _say("hetopt: interrupted")
         return int(ExitCode.INTERRUPTED)
     except (BrokenPipeError, SystemExit):  # typer ends the process when it meets a broken pipe
@@ -174,4 +178,14 @@ def command() -> Any:
             *(adversary, round, simulate, sweep, reproduce, solvers, schema),
         ):
             module.register(app)
-    return typer.main.get_command(app)
+    root: Any = typer.main.get_command(app)
+    run = root.invoke
+
+    def invoke(context: Any) -> Any:
+        try:
+            return run(context)
+        except KeyboardInterrupt:
+            raise _Interrupted from None
+
+    root.invoke = invoke
+    return root

@@ -44,7 +44,7 @@ def bound(
 ) -> int:
     """Prove lower bounds; certificates are checked in exact arithmetic before a bound is called VERIFIED.
 
-    --time-limit is for all of them together.
+    --time-limit is for all of them together.  Ctrl-C ends the one that is running; the rows so far are kept.
     """
     from hetopt.analysis.bounds import compute_bounds, relaxations
     from hetopt.cli._comparison import settings_of
@@ -81,6 +81,8 @@ def bound(
         for b in bounds
     ]
     table("", ("kind", "lower bound", "trust", "seconds", "certificate", "message"), rows, left=(0, 2, 4, 5))
+    if bounds.interrupted:
+        say(f"interrupted; {len(names) - len(bounds)} kinds were not started")
     best = bounds.best
     try:
         deliver(bounds.to_json(), output=output, as_json=as_json, rescue=True)
@@ -90,4 +92,6 @@ def bound(
             deliver(certificate.to_json(), output=certificate_out, as_json=False, rescue=output is None and not as_json)
     if certificate_out is not None and (best is None or best.certificate is None):
         say(f"hetopt: {certificate_out} was not written: the best bound has no certificate")
+    if bounds.interrupted:
+        return int(ExitCode.INTERRUPTED)
     return int(ExitCode.NO_SOLUTION if best is None else ExitCode.DONE)

@@ -27,7 +27,7 @@ from hetopt.core.solver import Exclusions, Limits, Outcome, Solver
 from hetopt.core.status import CUT_OFF, Capability, Objective, Status, StopReason
 from hetopt.solvers.catalogue import SOLVERS
 
-__all__ = ["Monitor", "checked_limits", "interrupts", "make_solver", "plain_options", "run"]
+__all__ = ["Monitor", "checked_limits", "interrupts", "make_solver", "plain_options", "run", "was_interrupted"]
 
 Listener = Callable[[HistoryPoint], None]
 
@@ -107,6 +107,11 @@ def interrupts(monitor: Monitor) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, previous)
+
+
+def was_interrupted(result: Result) -> bool:
+    """Whether the user asked the run to stop, also where the solver was done before it noticed."""
+    return result.stop_reason is StopReason.INTERRUPTED or bool(result.extra.get("interrupted"))
 
 
 def make_solver(solver: str | Solver, params: dict[str, Any] | None = None) -> Solver:

@@ -9,11 +9,15 @@ import random
 import pytest
 
 from hetopt.analysis import bounds as module
+from hetopt.analysis import midpoint_point
 from hetopt.analysis.bounds import Bounds, compute_bounds, relaxations
 from hetopt.analysis.certify import verify
+from hetopt.cli import main
 from hetopt.core.certificate import Bound
 from hetopt.core.errors import SolverUnavailableError, UsageError, VerificationError
 from hetopt.core.status import Objective, Trust
+from hetopt.solvers.run import run
+from tests.analysis import fakes
 from tests.analysis.certify.brute import best_values, random_instance
 from tests.conftest import make_instance
 
@@ -53,6 +57,51 @@ def test_the_document(instance):
     assert again["midpoint-lp"].exact == found["midpoint-lp"].exact
     with pytest.raises(KeyError):
         again["convex-qp"]
+
+
+@pytest.fixture
+def pressed(monkeypatch):
+    """Ctrl-C comes while the second relaxation runs."""
+
+    def press(name, problem, **options):
+        solver = fakes.Interrupting() if name == relaxations()[1] else name
+        return run(solver, problem, **options)
+
+    monkeypatch.setattr(module, "run", press)
+
+
+def test_ctrl_c_ends_all_and_keeps_the_rows(instance, pressed):
+    found = compute_bounds(instance)
+    assert found.interrupted
+    assert [row.kind for row in found] == list(relaxations()[:2])
+    assert next(iter(found)).exact is not None
+    assert "interrupted" in found[relaxations()[1]].message
+    assert Bounds.from_json(found.to_json()).interrupted
+
+
+def test_ctrl_c_while_a_certificate_is_checked(instance, monkeypatch):
+    def press(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "trusted", press)
+    found = compute_bounds(instance, relaxations()[0])
+    assert found.interrupted and [(r.value, r.message) for r in found] == [(None, "interrupted")]
+
+
+@pytest.mark.parametrize("kind", ["all", relaxations()[1]])
+def test_ctrl_c_on_the_command_line_is_130(instance, pressed, kind, tmp_path, capsys):
+    instance.save(tmp_path / "i.json")
+    assert main(["bound", str(tmp_path / "i.json"), "--kind", kind, "--json"]) == 130
+    out, err = capsys.readouterr()
+    assert json.loads(out)["interrupted"] is True
+    assert "interrupted; " in err
+
+
+def test_ctrl_c_ends_the_check_of_the_bound(instance, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(midpoint_point, "run", lambda name, problem, **o: run(fakes.Interrupting(), problem, **o))
+    instance.save(tmp_path / "i.json")
+    assert main(["check", str(tmp_path / "i.json"), "--json"]) == 130
+    assert capsys.readouterr() == ("", "hetopt: interrupted\n")
 
 
 def test_wrong_names_are_usage_errors(instance):
