@@ -138,3 +138,59 @@ def _congested():
     from tests.conftest import make_instance
 
     return make_instance({"a": 1}, [(n + 1, 0, [(2, [n + 2], [1])]) for n in range(3)])
+
+
+def _deceptive(gpus, jobs):
+    from tests.conftest import make_instance
+
+    return make_instance(gpus, [(w, 0, [(1, p, s)] * 2) for w, p, s in jobs])
+
+
+DECEPTIVE = _deceptive(
+    {"V100": 1, "T4": 2},
+    [(3, [57, 40], [5, 4]), (3, [39, 133], [4, 13]), (5, [38, 24], [4, 3]), (5, [108, 27], [12, 3])],
+)
+"""HiGHS 1.16, given a start, reports 1224 as optimal here and hands over a schedule worth 1269; the optimum is 1245."""
+
+
+def test_an_answer_that_contradicts_itself_is_asked_for_again():
+    value = run("auto", DECEPTIVE).objective
+    for solver in ("milp-time-indexed", "milp-disjunctive"):
+        result = run(solver, DECEPTIVE)
+        assert (result.status, result.objective, result.bound) == (Status.OPTIMAL, value, value)
+        assert result.message == "optimality rests on the word of highs"
+
+
+@pytest.mark.parametrize("lies", [0, 1, 2, 3])
+@pytest.mark.parametrize("infeasible", [False, True])
+def test_each_further_attempt_is_more_careful_and_the_gap_stays_open_when_none_helps(monkeypatch, lies, infeasible):
+    import dataclasses
+
+    from hetopt.core.errors import VerificationError
+    from hetopt.solvers.backends import highs
+
+    instance, honest, asked = tiny(79), highs.solve, []
+    value = oracle.optimum(instance)
+
+    def solve(request, **callbacks):
+        asked.append((request.start is None, request.strict))
+        answer = honest(request)
+        if len(asked) > lies:
+            return answer
+        if infeasible:
+            return dataclasses.replace(answer, status=Status.INFEASIBLE, values=None, objective=None, bound=None)
+        return dataclasses.replace(answer, objective=value - 2.0, bound=value - 2.0)
+
+    monkeypatch.setattr(highs, "solve", solve)
+    if infeasible and lies == 3:
+        with pytest.raises(VerificationError, match="calls the model infeasible"):
+            run("milp-disjunctive", instance)
+        return
+    result = run("milp-disjunctive", instance)
+    assert asked == [(False, 0), (True, 1), (True, 2)][: lies + 1]
+    assert result.objective == value
+    if lies < 3:
+        assert (result.status, result.bound) == (Status.OPTIMAL, value)
+    else:
+        assert (result.status, result.stop_reason) == (Status.FEASIBLE, StopReason.GAP)
+        assert "also when asked to be careful" in result.message and result.bound == value - 2

@@ -40,6 +40,8 @@ class Request:
         Stop once an incumbent of at most this value is known (a lower bound from outside).
     log_file
         File for the backend's log, ``""`` for none.
+    strict
+        1: the tightest feasibility tolerances; 2: and no presolve.  For a second try, where an answer contradicts itself.
     """
 
     model: LinearModel
@@ -50,6 +52,7 @@ class Request:
     start: NDArray[np.float64] | None = None
     target: float | None = None
     log_file: str = ""
+    strict: int = 0
 
 
 @dataclass(frozen=True)

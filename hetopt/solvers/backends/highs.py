@@ -73,6 +73,9 @@ An incumbent is read only if HiGHS also says that its primal solution is feasibl
 where the target was a bound from outside: that the gap is closed is for the caller to see.
 """
 
+TIGHT: Final = 1e-9
+"""Feasibility tolerances of a second try."""
+
 FEASIBLE_POINT: Final = 2
 """HiGHS's ``kSolutionStatusFeasible``."""
 
@@ -280,6 +283,11 @@ def _configure(highs: Any, request: Request) -> None:
         highs.setOptionValue("mip_max_nodes", request.nodes)
     if request.target is not None:
         highs.setOptionValue("objective_target", request.target)
+    if request.strict:
+        for name in ("mip_feasibility_tolerance", "primal_feasibility_tolerance", "dual_feasibility_tolerance"):
+            highs.setOptionValue(name, TIGHT)
+    if request.strict > 1:
+        highs.setOptionValue("presolve", "off")
 
 
 def _subscribe(

@@ -348,6 +348,9 @@ def _solver(pulp: Any, engine: Engine, request: Request, seconds: float | None, 
         "warmStart": request.start is not None,
         "logPath": log_path,
     }
+    if request.strict and engine.name == "cbc":
+        off = ["presolve off", "preprocess off"] if request.strict > 1 else []
+        wanted["options"] = ["primalTolerance 1e-9", "integerTolerance 1e-9", *off]
     wanted = {key: value for key, value in wanted.items() if value is not None}
     refused = []
     for name in engine.classes:
