@@ -61,9 +61,25 @@ def _root(
 
 
 def _say(text: str) -> None:
+    if sys.stderr is None:
+        return
     with contextlib.suppress(OSError, ValueError):
         sys.stderr.write(text.rstrip("\n") + "\n")
         sys.stderr.flush()
+
+
+def _occupy_standard_descriptors() -> None:
+    """Descriptors 0 to 2 that are closed become the null device: a file opened next would get their number, and what
+    libraries print would go into it.  Python's own streams stay None, so that reading and writing them is refused;
+    only standard error becomes a stream, since it may be lost.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest free number, so this one
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
 def _abandon_stdout() -> None:
@@ -94,6 +110,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     The exit code; every user's mistake is one line per fault on standard error, never a traceback.
     ``HETOPT_TRACEBACK=1`` shows tracebacks all the same.
     """
+    _occupy_standard_descriptors()
     show = os.environ.get("HETOPT_TRACEBACK", "") not in ("", "0")
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
@@ -107,8 +124,9 @@ def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
 def _run(args: list[str], show: bool) -> int:
     try:
         code = command()(args=args, prog_name="hetopt", standalone_mode=False)
-        with contextlib.suppress(ValueError):
-            sys.stdout.flush()
+        if sys.stdout is not None:
+            with contextlib.suppress(ValueError):
+                sys.stdout.flush()
         return int(code) if isinstance(code, int) else int(ExitCode.DONE)
     except _TyperError as error:
         if type(error).__name__ == "NoArgsIsHelpError":

@@ -29,6 +29,7 @@ from hetopt.core.text import LONE_SURROGATE, one_line
 __all__ = [
     "MAX_EXACT",
     "Document",
+    "JsonRows",
     "Part",
     "canonical_json",
     "exact_text",
@@ -143,6 +144,10 @@ def _halves(value: Any) -> Iterator[Fault]:
 def read_text(path: str | os.PathLike[str]) -> tuple[str, str]:
     """The text of a file (``-``: standard input) and the name to use in messages."""
     name = os.fspath(path)
+    if name == "-" and sys.stdin is None:
+        raise InputError(
+            Fault("", "", "standard input is closed", "give it a document, or name a file in place of -", "<stdin>")
+        )
     try:
         raw = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
     except OSError as error:
@@ -200,6 +205,12 @@ def _flat(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
+class JsonRows(str):
+    """Text that :func:`written_json` takes over as it is: many rows, written by whoever holds their columns."""
+
+    __slots__ = ()
+
+
 def written_json(document: Mapping[str, Any]) -> str:
     """Text of a document as it is written to disk: one job (task, row) a line, so that it diffs well.
 
@@ -210,7 +221,9 @@ def written_json(document: Mapping[str, Any]) -> str:
     def body(doc: Mapping[str, Any]) -> str:
         parts = []
         for key, value in doc.items():
-            if isinstance(value, Mapping) and "format" in value:
+            if isinstance(value, JsonRows):
+                text = str(value)
+            elif isinstance(value, Mapping) and "format" in value:
                 text = body(value)
             elif isinstance(value, (list, tuple)) and value and all(isinstance(v, Mapping) for v in value):
                 rows = ",\n".join(body(v) if "format" in v else _flat(v) for v in value)
@@ -247,6 +260,8 @@ def _encoded(text: str) -> bytes:
 
 def _write_stdout(text: str) -> None:
     """All of the text: an unbuffered stream (PYTHONUNBUFFERED) takes as much as a pipe holds and says how much."""
+    if sys.stdout is None:
+        raise OutputError("standard output: cannot be written: it is closed; name a file with -o")
     try:
         sys.stdout.flush()
         stream = getattr(sys.stdout, "buffer", None)

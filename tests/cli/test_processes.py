@@ -182,6 +182,33 @@ def test_a_file_is_replaced_in_one_step_or_not_at_all(folder: Path) -> None:
     assert json.loads(run.stdout)["format"] == "hetopt/result"
 
 
+@pytest.mark.parametrize(
+    ("words", "closed", "code", "line"),
+    [
+        (("solve", "-", "--solver", "fifo", "--json"), 0, 2, "hetopt: <stdin>: standard input is closed; "),
+        (
+            ("solve", "i.json", "--solver", "fifo", "--json"),
+            1,
+            2,
+            "hetopt: standard output: cannot be written: it is closed",
+        ),
+        (("solve", "i.json", "--solver", "milp-disjunctive", "-o", "r.json"), 1, 0, "seconds"),
+        (("solve", "i.json", "--solver", "fifo", "-o", "r.json"), 2, 0, ""),
+        (("solve", "i.json", "--solver", "nobody"), 2, 2, ""),
+    ],
+)
+def test_closed_descriptors(folder: Path, words: tuple[str, ...], closed: int, code: int, line: str) -> None:
+    run = subprocess.run(
+        ["sh", "-c", f'exec "$@" {closed}>&-', "sh", sys.executable, "-m", "hetopt", *words],
+        cwd=folder, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert run.returncode == code, run.stderr
+    assert line in run.stderr if line else not run.stderr
+    assert "internal error" not in run.stderr
+    if code == 0:  # nothing that libraries print has gone into the file
+        assert json.loads((folder / "r.json").read_text())["status"] in ("OPTIMAL", "FEASIBLE")
+
+
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_reader_that_goes_away(folder: Path, unbuffered: str) -> None:
     process = start("generate", "--jobs", "9000", cwd=folder, env={"PYTHONUNBUFFERED": unbuffered})

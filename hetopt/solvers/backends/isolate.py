@@ -269,5 +269,6 @@ def child_main() -> None:
         _write(folder / "result.pickle", result)
     except Exception:  # what does not pickle is reported as such
         _write(folder / "result.pickle", ("crash", traceback.format_exc()[-4000:]))
-    sys.stdout.flush()
+    if sys.stdout is not None:
+        sys.stdout.flush()
     os._exit(0)  # no waiting for threads of native libraries
