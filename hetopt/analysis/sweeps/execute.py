@@ -162,6 +162,7 @@ def _number(value: Any) -> Any:
 
 def _size(instance: Any) -> dict[str, Any]:
     return {
+        "fingerprint": instance.fingerprint,
         "jobs": instance.num_jobs,
         "tasks": instance.num_tasks,
         "gpus": instance.num_gpus,

@@ -135,7 +135,17 @@ def html_of_sweep(table: SweepTable, *, command: str = "") -> str:
 
 
 _HIDDEN: Final = frozenset(
-    {"commit", "machine", "started", "message", "solver_version", "deterministic", "work", "broken_steps"}
+    {
+        "commit",
+        "machine",
+        "started",
+        "message",
+        "fingerprint",
+        "solver_version",
+        "deterministic",
+        "work",
+        "broken_steps",
+    }
 )
 
 
