@@ -105,6 +105,17 @@ def json_path(parts: Sequence[str | int]) -> str:
     return text or "(top level)"
 
 
+_PLAIN: Final = frozenset({int, float, str, bool, type(None)})
+
+
+def _unmarked(value: Any) -> bool:
+    """Whether a value holds nothing to report, for the flat ones of which long documents have millions."""
+    kind = type(value)
+    if kind is dict:
+        return _PLAIN.issuperset(map(type, value.values()))
+    return kind in _PLAIN or (kind is list and _PLAIN.issuperset(map(type, value)))
+
+
 def _marks(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[Fault]:
     stack: list[tuple[Any, tuple[str | int, ...]]] = [(value, path)]
     while stack:
@@ -120,9 +131,9 @@ def _marks(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[Fault]:
                         "keys of one object are unique",
                         "remove one of the two",
                     )
-            stack.extend((v, (*where, k)) for k, v in reversed(item.items()))
+            stack.extend((v, (*where, k)) for k, v in reversed(item.items()) if not _unmarked(v))
         elif isinstance(item, list):
-            stack.extend((v, (*where, i)) for i, v in reversed(list(enumerate(item))))
+            stack.extend((item[i], (*where, i)) for i in range(len(item) - 1, -1, -1) if not _unmarked(item[i]))
 
 
 def _halves(value: Any) -> Iterator[Fault]:
@@ -138,7 +149,7 @@ def _halves(value: Any) -> Iterator[Fault]:
                     yield Fault(json_path((*where, one_line(key))), f"the key {key!a}", *_RULES["string_unicode"])
             stack.extend((v, (*where, one_line(k))) for k, v in reversed(item.items()))
         elif isinstance(item, list):
-            stack.extend((v, (*where, i)) for i, v in reversed(list(enumerate(item))))
+            stack.extend((item[i], (*where, i)) for i in range(len(item) - 1, -1, -1) if not _unmarked(item[i]))
 
 
 def read_text(path: str | os.PathLike[str]) -> tuple[str, str]:
@@ -294,9 +305,12 @@ def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
         except OSError as error:
             refuse(error)
         return
+    if not target.parent.exists():  # a misspelt folder is refused, not made
+        raise OutputError(
+            f"{name}: cannot be written: there is no folder {target.parent}; create it, or correct the name"
+        )
     temporary: str | None = None
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hetopt.core.instance import Instance
 from hetopt.core.schedule import Schedule
@@ -68,29 +69,25 @@ def _violations(instance: Instance, schedule: Schedule) -> Iterator[Violation]:
             "fingerprint",
             f"the schedule was made for {schedule.fingerprint[:12]}..., the instance is {instance.fingerprint[:12]}...",
         )
-    type_of_gpu = [k for k, gpu_type in enumerate(instance.gpu_types) for _ in range(gpu_type.count)]
-    rounds = [[part for part in job.rounds for _ in range(part.repeat)] for job in instance.jobs]
-    num_types = len(instance.gpu_types)
+    type_of_gpu = np.repeat(np.arange(len(instance.gpu_types)), [gpu_type.count for gpu_type in instance.gpu_types])
+    num_jobs = len(instance.jobs)
 
-    # flat index of each (job, round), and what the rounds say, one row a round
-    first = np.cumsum([0] + [len(r) for r in rounds])
-    flat = [part for r in rounds for part in r]
-    scale = np.array([part.scale for part in flat], dtype=np.int64)
-    processing = np.array(
-        [[-1 if p is None else p for p in part.processing_time] for part in flat], dtype=np.int64
-    ).reshape(-1, num_types)
-    syncing = np.array([[-1 if s is None else s for s in part.sync_time] for part in flat], dtype=np.int64).reshape(
-        -1, num_types
-    )
+    # what the rounds say, one row a round; repeats are expanded last and in one go
+    written = [part for job in instance.jobs for part in job.rounds]
+    repeat = np.array([part.repeat for part in written], dtype=np.int64)
+    length = np.array([sum(part.repeat for part in job.rounds) for job in instance.jobs], dtype=np.int64)
+    scale = np.repeat(np.array([part.scale for part in written], dtype=np.int64), repeat)
+    processing = np.repeat(_table([part.processing_time for part in written]), repeat, axis=0)
+    syncing = np.repeat(_table([part.sync_time for part in written]), repeat, axis=0)
+    first = np.concatenate(([0], np.cumsum(length)))  # flat index of the first round of each job
     task_first = np.concatenate(([0], np.cumsum(scale)))
-    length = np.array([len(r) for r in rounds], dtype=np.int64)
 
     s = schedule
 
     def name(row: int | np.integer[Any]) -> str:
         return f"tasks[{row}] (job {s.job[row]}, round {s.round[row]}, task {s.task[row]})"
 
-    known = (s.job >= 0) & (s.job < len(rounds))
+    known = (s.job >= 0) & (s.job < num_jobs)
     job = np.where(known, s.job, 0)
     known &= (s.round >= 0) & (s.round < length[job])
     position = first[job] + np.where(known, s.round, 0)
@@ -120,7 +117,7 @@ def _violations(instance: Instance, schedule: Schedule) -> Iterator[Violation]:
             name(row),
             f"GPU {s.gpu[row]} does not exist; GPUs are numbered 0 to {len(type_of_gpu) - 1}",
         )
-    gpu_type = np.array(type_of_gpu, dtype=np.int64)[np.where(placed, s.gpu, 0)]
+    gpu_type = type_of_gpu[np.where(placed, s.gpu, 0)]
     usable = known & placed
     p, q = processing[position, gpu_type], syncing[position, gpu_type]
     for row in np.flatnonzero(usable & (p < 0)):
@@ -149,7 +146,7 @@ def _violations(instance: Instance, schedule: Schedule) -> Iterator[Violation]:
             kind.BEFORE_RELEASE, name(row), f"starts at {s.start[row]}, the job is released at {release[job[row]]}"
         )
     least = np.iinfo(np.int64).min
-    synchronised = np.full(len(flat), least, dtype=np.int64)
+    synchronised = np.full(len(scale), least, dtype=np.int64)
     np.maximum.at(synchronised, position[known], np.maximum(s.sync_end, s.end)[known])
     later = known & (s.round > 0)
     before = synchronised[np.where(later, position - 1, 0)]
@@ -160,9 +157,14 @@ def _violations(instance: Instance, schedule: Schedule) -> Iterator[Violation]:
             f"starts at {s.start[row]}, round {s.round[row] - 1} has synchronised at {before[row]}",
         )
 
+    # on one GPU, in order of (start, end): a row overlaps an earlier one if it starts before the latest end so far
     order = np.lexsort((s.end, s.start, s.gpu))
+    order = order[placed[order]]
+    neighbours = s.gpu[order][1:] == s.gpu[order][:-1]
+    if not (neighbours & ((s.start[order][1:] < s.end[order][:-1]) | (s.end[order][1:] < s.end[order][:-1]))).any():
+        return  # each starts when the one before has ended, and ends no earlier: the row before is the latest end
     holder, gpu = -1, None
-    for row in order[placed[order]].tolist():
+    for row in order.tolist():
         if s.gpu[row] != gpu:
             holder, gpu = row, s.gpu[row]
             continue
@@ -174,3 +176,8 @@ def _violations(instance: Instance, schedule: Schedule) -> Iterator[Violation]:
             )
         if s.end[row] > s.end[holder]:
             holder = row
+
+
+def _table(times: list[tuple[int | None, ...]]) -> NDArray[np.int64]:
+    """One row per round and one column per type, -1 for what cannot run."""
+    return np.array([[-1 if t is None else t for t in row] for row in times], dtype=np.int64)

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["HistoryPoint", "Result", "relative_gap"]
 
 
+_EMBEDDED = ("schedule", "certificate")
+
+
 def relative_gap(objective: int | None, bound: int | None) -> Fraction | None:
     """(objective - bound) / objective, exactly; None unless both sides exist; 0 when both are 0."""
     if objective is None or bound is None:
@@ -164,6 +167,13 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """The ``hetopt/result`` document as plain JSON values."""
+        schedule = None if self.incumbent is None else self.incumbent.to_dict()
+        return {**self._parts(), "schedule": schedule, "certificate": self._certificate()}
+
+    def _certificate(self) -> dict[str, Any] | None:
+        return None if self.certificate is None else self.certificate.to_dict()
+
+    def _parts(self) -> dict[str, Any]:
         gap = self.gap
         return {
             "format": "hetopt/result",
@@ -187,8 +197,6 @@ class Result:
             "warm_start": self.warm_start,
             "message": self.message,
             "fingerprint": self.fingerprint,
-            "schedule": None if self.incumbent is None else self.incumbent.to_dict(),
-            "certificate": None if self.certificate is None else self.certificate.to_dict(),
         }
 
     @classmethod
@@ -197,7 +205,10 @@ class Result:
 
         Use ``hetopt.verify`` to check it against its instance.
         """
-        doc = _ResultDocument.from_dict(raw, source, faults)
+        shallow = raw
+        if isinstance(raw, dict):  # the embedded documents are read by their own readers, below
+            shallow = {k: {} if k in _EMBEDDED and isinstance(v, dict) else v for k, v in raw.items()}
+        doc = _ResultDocument.from_dict(shallow, source, faults)
         if doc.bound is not None and doc.bound_trust is None:
             raise InputError(
                 Fault(
@@ -252,7 +263,8 @@ class Result:
 
     def to_json(self) -> str:
         """The document as text."""
-        return written_json(self.to_dict())
+        schedule = None if self.incumbent is None else self.incumbent.to_written()
+        return written_json({**self._parts(), "schedule": schedule, "certificate": self._certificate()})
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write in one step."""

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
+from operator import itemgetter
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import BeforeValidator, Field
 
-from hetopt.core.documents import MAX_EXACT, Document, Part, write_text, written_json
+from hetopt.core.documents import MAX_EXACT, Document, JsonRows, Part, read_json, read_text, write_text, written_json
+from hetopt.core.errors import Fault
 from hetopt.core.instance import Instance
 
 if TYPE_CHECKING:
@@ -20,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["COLUMNS", "Schedule", "ScheduleDocument"]
 
 COLUMNS: Final = ("job", "round", "task", "gpu", "start", "end", "sync_end")
+_LINE: Final = "{" + ", ".join(f'"{c}": %d' for c in COLUMNS) + "}"
 _Number = Annotated[int, Field(ge=-MAX_EXACT, le=MAX_EXACT)]
 
 
@@ -41,6 +46,22 @@ class ScheduleDocument(Document):
     instance: str
     fingerprint: str
     tasks: Annotated[tuple[_Row, ...], BeforeValidator(lambda v: tuple(v) if isinstance(v, list) else v)]
+
+
+def _columns_of(tasks: Any) -> dict[str, NDArray[np.int64]] | None:
+    """The columns of rows that keep every rule of their shape; None where one does not."""
+    if type(tasks) is not list or set(map(type, tasks)) - {dict} or set(map(len, tasks)) - {len(COLUMNS)}:
+        return None
+    try:
+        rows = list(map(itemgetter(*COLUMNS), tasks))
+        if set(map(type, chain.from_iterable(rows))) - {int}:
+            return None
+        table = np.array(rows, dtype=np.int64).reshape(-1, len(COLUMNS))
+    except (KeyError, OverflowError):
+        return None
+    if (np.abs(table) > MAX_EXACT).any() or (table == np.iinfo(np.int64).min).any():
+        return None
+    return {c: table[:, i] for i, c in enumerate(COLUMNS)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,19 +150,24 @@ class Schedule:
         return cls(document.instance, document.fingerprint, **columns)
 
     @classmethod
-    def from_dict(cls, raw: Any, source: str = "") -> Schedule:
+    def from_dict(cls, raw: Any, source: str = "", faults: Sequence[Fault] = ()) -> Schedule:
         """Read a parsed ``hetopt/schedule``; all faults of its shape at once."""
-        return cls.from_document(ScheduleDocument.from_dict(raw, source))
+        columns = _columns_of(raw.get("tasks")) if isinstance(raw, dict) else None
+        if columns is None:  # something is wrong with a row: the reader of documents says what
+            return cls.from_document(ScheduleDocument.from_dict(raw, source, faults))
+        document = ScheduleDocument.from_dict({**raw, "tasks": []}, source, faults)
+        return cls(document.instance, document.fingerprint, **columns)
 
     @classmethod
     def from_json(cls, text: str, source: str = "") -> Schedule:
         """Read from text."""
-        return cls.from_document(ScheduleDocument.from_json(text, source))
+        raw, faults = read_json(text, source)
+        return cls.from_dict(raw, source, faults)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Schedule:
         """Read from a file."""
-        return cls.from_document(ScheduleDocument.load(path))
+        return cls.from_json(*read_text(path))
 
     def replace(self, **columns: ArrayLike) -> Self:
         """A copy with some columns replaced (for tests and repairs)."""
@@ -155,17 +181,25 @@ class Schedule:
         """The ``hetopt/schedule`` document as plain JSON values."""
         lists = [getattr(self, c).tolist() for c in COLUMNS]
         tasks = [dict(zip(COLUMNS, row, strict=True)) for row in zip(*lists, strict=True)]
-        return {
-            "format": "hetopt/schedule",
-            "version": 1,
-            "instance": self.instance,
-            "fingerprint": self.fingerprint,
-            "tasks": tasks,
-        }
+        return {**self._head(), "tasks": tasks}
 
     def to_json(self) -> str:
         """The document as text, one task a line."""
-        return written_json(self.to_dict())
+        return written_json(self.to_written())
+
+    def rows(self) -> JsonRows:
+        """The rows as they are written, without one object for each."""
+        if not len(self):
+            return JsonRows("[]")
+        columns = [getattr(self, c).tolist() for c in COLUMNS]
+        return JsonRows("[\n" + ",\n".join(map(_LINE.__mod__, zip(*columns, strict=True))) + "\n]")
+
+    def _head(self) -> dict[str, Any]:
+        return {"format": "hetopt/schedule", "version": 1, "instance": self.instance, "fingerprint": self.fingerprint}
+
+    def to_written(self) -> dict[str, Any]:
+        """As :meth:`to_dict`, for :func:`~hetopt.core.documents.written_json` only: the rows are text already."""
+        return {**self._head(), "tasks": self.rows()}
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write in one step."""

@@ -12,7 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hetopt.core.documents import canonical_json, exact_text, json_path, parse_exact, read_json, write_text
+from hetopt.core.documents import (
+    canonical_json,
+    exact_text,
+    json_path,
+    parse_exact,
+    read_json,
+    write_text,
+    written_json,
+)
 from hetopt.core.errors import InputError, OutputError
 from hetopt.core.instance import GpuType, Instance, Job, SyncRound
 from hetopt.core.text import one_line, visible
@@ -230,3 +238,53 @@ def test_paths_with_odd_keys() -> None:
 def test_repeated_keys_deep_down_have_their_path() -> None:
     _, found = read_json('{"a": [{"b": 1, "b": 2}]}')
     assert [f.where for f in found] == ["a[0].b"]
+
+
+def _rows(**changed):
+    row = {"job": 0, "round": 0, "task": 0, "gpu": 0, "start": 0, "end": 3, "sync_end": 4}
+    return [dict(row), {**row, **changed}]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        _rows(start=True),
+        _rows(start=1.0),
+        _rows(start="1"),
+        _rows(start=None),
+        _rows(start=2**53 + 1),
+        _rows(start=-(2**63)),
+        _rows(start=2**70),
+        _rows(extra=1),
+        [{k: v for k, v in _rows()[0].items() if k != "gpu"}],
+        [{**{k: v for k, v in _rows()[0].items() if k != "gpu"}, "gpus": 0}],
+        [[0, 0, 0, 0, 0, 3, 4]],
+        {"job": 0},
+        None,
+    ],
+)
+def test_rows_read_by_columns_have_the_faults_of_rows_read_one_by_one(rows):
+    from hetopt.core.schedule import Schedule, ScheduleDocument
+
+    raw = {"format": "hetopt/schedule", "version": 1, "instance": "i", "fingerprint": "f", "tasks": rows, "odd": 1}
+    texts = []
+    for reader in (Schedule, ScheduleDocument):
+        with pytest.raises(InputError) as caught:
+            reader.from_dict(raw, "here")
+        texts.append(str(caught.value))
+    assert texts[0] == texts[1] and "odd" in texts[0] and "tasks" in texts[0]
+
+
+def test_rows_are_written_as_objects_are_and_marks_inside_them_are_seen():
+    from hetopt.core.schedule import Schedule
+
+    raw = {"format": "hetopt/schedule", "version": 1, "instance": 'i"\n', "fingerprint": "f", "tasks": _rows(start=2)}
+    read = Schedule.from_dict(raw)
+    assert read.to_json() == written_json(read.to_dict()) == written_json(raw)
+    assert Schedule.from_json(read.to_json()) == read
+    empty = Schedule.from_dict({**raw, "tasks": []})
+    assert len(empty) == 0 and Schedule.from_json(empty.to_json()) == empty
+    assert empty.to_json() == written_json(empty.to_dict())
+    for text, found in (('"start": 1e999', "1e999"), ('"start": NaN', "NaN"), ('"start": 2, "start": 3', "twice")):
+        with pytest.raises(InputError, match=found):
+            Schedule.from_json(read.to_json().replace('"start": 2', text))

@@ -77,3 +77,59 @@ def test_another_instance_is_noticed(two_jobs: Instance, schedule: Schedule) -> 
 def test_an_empty_schedule_misses_every_task(two_jobs: Instance) -> None:
     empty = Schedule("two-jobs", two_jobs.fingerprint, *[np.array([], dtype=np.int64)] * 7)
     assert len(violations(two_jobs, empty)) == two_jobs.num_tasks
+
+
+def _plain_overlaps(schedule: Schedule) -> list[str]:
+    """Overlaps by looking at every pair: each row with the row that ends last among those before it."""
+    rows = sorted(
+        range(len(schedule)), key=lambda i: (int(schedule.gpu[i]), int(schedule.start[i]), int(schedule.end[i]), i)
+    )
+    out = []
+    for at, i in enumerate(rows):
+        before = [j for j in rows[:at] if schedule.gpu[j] == schedule.gpu[i]]
+        if before and schedule.start[i] < max(schedule.end[j] for j in before):
+            out.append(f"tasks[{i}] (job {schedule.job[i]}, round {schedule.round[i]}, task {schedule.task[i]})")
+    return out
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_overlaps_agree_with_looking_at_every_pair(two_jobs: Instance, schedule: Schedule, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    moved = schedule.replace(start=random.integers(0, 200, len(schedule)))
+    long = random.integers(-1 if seed % 4 == 0 else 0, 12, len(schedule))  # ends before starts: nonsense, but checked
+    moved = moved.replace(end=moved.start + long)
+    found = [v.where for v in violations(two_jobs, moved) if v.kind is ViolationKind.OVERLAP]
+    assert found == _plain_overlaps(moved)
+
+
+def test_repeats_are_checked_as_if_they_were_written_out() -> None:
+    from tests.conftest import make_instance
+
+    short = Instance.from_dict(
+        {
+            **make_instance({"a": 1, "b": 1}, [(1, 0, [(1, [3, 2], [1, 1])])]).to_dict(),
+            "jobs": [
+                {
+                    "name": "j",
+                    "rounds": [
+                        {"repeat": 300, "scale": 2, "processing_time": [3, None], "sync_time": [1, None]},
+                        {"repeat": 5, "scale": 1, "processing_time": [4, 2], "sync_time": [0, 3]},
+                    ],
+                }
+            ],
+        }
+    )
+    start = np.concatenate([np.repeat(np.arange(300) * 7, 2) + np.tile([0, 3], 300), 2100 + np.arange(5) * 5])
+    gpu = np.concatenate([np.zeros(600, dtype=int), np.ones(5, dtype=int)])
+    good = Schedule.from_starts(short, gpu, start)
+    assert violations(short, good) == []
+    early = start.copy()
+    early[603] -= 1
+    assert [v.kind for v in violations(short, Schedule.from_starts(short, gpu, early))] == [
+        ViolationKind.BEFORE_PREVIOUS_ROUND
+    ]
+    there = gpu.copy()
+    there[17] = 1
+    assert ViolationKind.FORBIDDEN_TYPE in {
+        v.kind for v in violations(short, Schedule.from_starts(short, there, start))
+    }
