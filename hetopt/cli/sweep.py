@@ -166,14 +166,12 @@ def show(table: SweepTable) -> None:
     from hetopt.cli._output import say
     from hetopt.cli._output import table as draw
 
-    metrics = table.metrics()
-    rows = table.summary(metrics)
-    columns = ["solver", "runs", "done", *(f"{m} mean" for m in metrics)]
-    draw(
-        "means of the runs that are done",
-        [c.removesuffix(" mean").replace("_", " ") for c in columns],
-        [[row[c] for c in columns] for row in rows],
-    )
+    say("means of the runs that are done")
+    for group in table.groups():
+        metrics = group.metrics()
+        columns = ["solver", "runs", "done", *(f"{m} mean" for m in metrics)]
+        rows = [[row[c] for c in columns] for row in group.summary(metrics)]
+        draw("", [c.removesuffix(" mean").replace("_", " ") for c in columns], rows)
     for row in table.rows:
         if row["reason"]:
             say(f"{row['state']}: {row['solver']} on {row['problem']}, seed {row['seed']}: {row['reason']}")

@@ -39,6 +39,7 @@ def write_figures(papers: Sequence[Paper], folder: Path) -> frozenset[str]:
     from hetopt.analysis.report.inline_svg import figure_axes
 
     names = set()
+    folder.mkdir(exist_ok=True)
     for paper in papers:
         if paper.results is None:
             continue

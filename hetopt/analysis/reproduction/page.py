@@ -99,11 +99,8 @@ def _paper(paper: Paper, figures: frozenset[str]) -> Iterator[str]:
         if results.document["claims_fingerprint"] != fingerprint_of(paper.claims.to_dict()):
             yield ""
             yield "**The claims have changed since these results were made: run it again.**"
-        for origin in results.document["provenance"]:
-            machine = origin["machine"]
-            shown = ", ".join(f"{k} {v}" for k, v in origin["versions"].items())
-            yield ""
-            yield f"Commit {origin['commit'] or 'unknown'}; {machine['cpu']}, {machine['cores']} cores; {shown}."
+        yield ""
+        yield from _origins(results.document["provenance"])
     for claim in paper.claims.claims:
         yield ""
         yield f'<a id="{name}-{claim.id}"></a>'
@@ -111,6 +108,20 @@ def _paper(paper: Paper, figures: frozenset[str]) -> Iterator[str]:
         yield f"### {name}: {claim.id}"
         yield ""
         yield from _claim(claim, None if results is None else results.claims.get(claim.id), name, figures, results)
+
+
+def _origins(provenance: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """A line for each set of versions and machine, with the commits that the records were made by (+: with changes)."""
+    commits: dict[str, list[str]] = {}
+    for origin in provenance:
+        machine = origin["machine"]
+        shown = ", ".join(f"{k} {v}" for k, v in origin["versions"].items())
+        text = f"{machine['cpu']}, {machine['cores']} cores; {shown}"
+        commits.setdefault(text, []).append(
+            (origin["commit"] or "unknown")[:12] + "+" * str(origin["commit"]).endswith("+")
+        )
+    for text, names in commits.items():
+        yield f"{'Commits' if len(names) > 1 else 'Commit'} {', '.join(names)}; {text}."
 
 
 def _claim(

@@ -104,3 +104,15 @@ def test_all_faults_of_a_file_of_claims_at_once(tmp_path: Path) -> None:
         "claims[2].reason",
     ):
         assert f"claims.toml: {where}: " in said, where
+
+
+def test_a_contradiction_names_the_best_alternative_and_stays_one() -> None:
+    claim = PaperClaim(**BASE, kind="ratio", published=2.0, alternatives=("z", "y"))
+    rows = (
+        pair(2.0, 1.9, 2.1, ours="z"),
+        pair(1.5, 1.4, 1.6, ours="y"),
+        {**pair(9.0, 8.0, 9.9, ours="z"), "against": "q"},
+    )
+    verdict, why = judge(claim, Measured(pair(0.5, 0.4, 0.6), rows))
+    assert verdict is Verdict.CONTRADICTED
+    assert why.endswith("With z in place of a, it is 2.00 (1.90 to 2.10).")
