@@ -30,7 +30,7 @@ from hetopt.analysis.certify.midpoint.tasks import TaskProblem
 from hetopt.analysis.witness import best_witness
 from hetopt.core.certificate import Certificate
 from hetopt.core.documents import Document, Part, exact_text, parse_exact
-from hetopt.core.errors import UsageError, VerificationError
+from hetopt.core.errors import OutputError, UsageError, VerificationError
 from hetopt.core.feasibility import violations
 from hetopt.core.instance import Instance
 from hetopt.core.objectives import evaluate
@@ -156,6 +156,11 @@ def search(
     """
     hall = _opened(rule, rounds, gpus, out, budget, seed, max_tasks, families)
     folder = None if out is None else Path(out)
+    if folder is not None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"{folder}: no folder can be made there: {error.strerror}; name another") from None
     end = None if time_limit is None else time.monotonic() + time_limit
     starts = family_starts(hall.gpus, hall.rounds, hall.max_tasks) if hall.families else []
     try:

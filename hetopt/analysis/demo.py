@@ -16,7 +16,7 @@ from typing import Final
 from hetopt.analysis.compare import Progress, compare
 from hetopt.analysis.comparison import Comparison
 from hetopt.core.documents import write_text
-from hetopt.core.errors import HetoptError
+from hetopt.core.errors import HetoptError, OutputError
 from hetopt.instances import library
 
 __all__ = ["INSTANCES", "SOLVERS", "main", "run_demo"]
@@ -61,6 +61,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--time-limit", type=float, default=6.0, help="seconds a run")
     options = parser.parse_args(argv)
     try:
+        try:
+            options.out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"{options.out}: no folder can be made there: {error.strerror}") from None
         comparison = run_demo(options.time_limit)
         sys.stdout.write(table_text(comparison))
         comparison.report(

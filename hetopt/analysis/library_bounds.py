@@ -154,8 +154,10 @@ def improved_index(
             found = improve(entry, instance, result)
             warm = found.schedule or warm
             if folder is not None and found.schedule is not None:
+                (folder / "schedules").mkdir(exist_ok=True)
                 found.schedule.save(folder / "schedules" / f"{entry.name}.json")
             if folder is not None and found.certificate is not None:
+                (folder / "certificates").mkdir(exist_ok=True)
                 found.certificate.save(folder / "certificates" / f"{entry.name}.json")
             index = updated(index, {entry.name: found.changes})
             entry = next(e for e in index.instances if e.name == entry.name)

@@ -60,11 +60,21 @@ def _objective(value: str) -> str:
     return value
 
 
+def place(value: str | None) -> str | None:
+    """A file to write, whose folder is there: better refused now than after an hour's run."""
+    from hetopt.core.errors import OutputError
+
+    if value is not None and value != "-" and not Path(value).parent.exists():
+        folder = Path(value).parent
+        raise OutputError(f"{value}: cannot be written: there is no folder {folder}; create it, or correct the name")
+    return value
+
+
 InstanceArgument = Annotated[
     str, typer.Argument(metavar="INSTANCE", help="File, - for standard input, or the name of a shipped instance.")
 ]
 OutputOption = Annotated[
-    str | None, typer.Option("--output", "-o", metavar="FILE", help="Write here; - is standard output.")
+    str | None, typer.Option("--output", "-o", metavar="FILE", callback=place, help="Write here; - is standard output.")
 ]
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Print one document on standard output and nothing else there.")

@@ -24,7 +24,12 @@ def bound(
     as_json: opt.JsonOption = False,
     certificate_out: Annotated[
         str | None,
-        typer.Option("--certificate-out", metavar="FILE", help="Write the certificate of the best bound here."),
+        typer.Option(
+            "--certificate-out",
+            metavar="FILE",
+            callback=opt.place,
+            help="Write the certificate of the best bound here.",
+        ),
     ] = None,
     seed: opt.SeedOption = 0,
     threads: opt.ThreadsOption = 1,

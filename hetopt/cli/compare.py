@@ -26,10 +26,15 @@ def compare(
     output: opt.OutputOption = None,
     as_json: opt.JsonOption = False,
     report: Annotated[
-        str | None, typer.Option("--report", metavar="FILE.html", help="Write a self-contained report.")
+        str | None,
+        typer.Option("--report", metavar="FILE.html", callback=opt.place, help="Write a self-contained report."),
     ] = None,
-    csv: Annotated[str | None, typer.Option("--csv", metavar="FILE", help="Write the table as CSV.")] = None,
-    latex: Annotated[str | None, typer.Option("--latex", metavar="FILE", help="Write the table for LaTeX.")] = None,
+    csv: Annotated[
+        str | None, typer.Option("--csv", metavar="FILE", callback=opt.place, help="Write the table as CSV.")
+    ] = None,
+    latex: Annotated[
+        str | None, typer.Option("--latex", metavar="FILE", callback=opt.place, help="Write the table for LaTeX.")
+    ] = None,
     seed: opt.SeedOption = 0,
     threads: opt.ThreadsOption = 1,
     time_limit: opt.TimeLimitOption = None,

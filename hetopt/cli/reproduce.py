@@ -55,11 +55,14 @@ def reproduce(
     with progress_line() as line:
         results, interrupted = run_paper(source, out, quick=quick, jobs=jobs, retry_failed=retry_failed, listener=line)
     target = Path(out) / paper / f"{results.mode}.json"
+    target.parent.mkdir(parents=True, exist_ok=True)  # a paper without sweeps has made no folder
     results.save(target)
     for name, item in results.claims.items():
         say(f"{paper}: {name}: {item['verdict']}. {item['why']}")
     say(f"results: {target}")
     if page is not None and not interrupted:
-        results.save(Path(page) / paper / "results" / f"{results.mode}.json")
+        kept = Path(page) / paper / "results"
+        kept.mkdir(parents=True, exist_ok=True)
+        results.save(kept / f"{results.mode}.json")
         say(f"written: {write_page(page)}")
     return int(ExitCode.INTERRUPTED if interrupted else ExitCode.DONE)

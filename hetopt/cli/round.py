@@ -81,7 +81,8 @@ def round_(
         str | None, typer.Option("--warm-start", metavar="FILE", help="An allocation to start from.")
     ] = None,
     certificate_out: Annotated[
-        str | None, typer.Option("--certificate-out", metavar="FILE", help="Write the certificate here.")
+        str | None,
+        typer.Option("--certificate-out", metavar="FILE", callback=opt.place, help="Write the certificate here."),
     ] = None,
     seed: opt.SeedOption = 0,
     threads: opt.ThreadsOption = 1,

@@ -28,9 +28,12 @@ def solve(
         str | None, typer.Option("--warm-start", metavar="FILE", help="A schedule or result to start from.")
     ] = None,
     schedule_out: Annotated[
-        str | None, typer.Option("--schedule-out", metavar="FILE", help="Write the schedule alone here.")
+        str | None,
+        typer.Option("--schedule-out", metavar="FILE", callback=opt.place, help="Write the schedule alone here."),
     ] = None,
-    log_file: Annotated[str | None, typer.Option("--log-file", metavar="FILE", help="Write the log here.")] = None,
+    log_file: Annotated[
+        str | None, typer.Option("--log-file", metavar="FILE", callback=opt.place, help="Write the log here.")
+    ] = None,
     seed: opt.SeedOption = 0,
     threads: opt.ThreadsOption = 1,
     time_limit: opt.TimeLimitOption = None,

@@ -115,6 +115,7 @@ def test_compare_writes_report_csv_and_latex(hetopt: Any, instance_file: Path, t
 
 
 def test_compare_report(hetopt: Any, instance_file: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
     ran = hetopt("compare", instance_file, "--solvers", "fifo,wspt", "--report", "out/report.html")
     assert ran.code == 0, ran.err
     assert "<svg" in (tmp_path / "out" / "report.html").read_text()
@@ -192,3 +193,30 @@ def test_version_and_help(hetopt: Any) -> None:
     assert "Exit codes" in hetopt("--help").out
     assert hetopt("solve", "-h").code == 0
     assert hetopt().code == 2
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("solve", "{i}", "--solver", "cpsat", "-o", "{absent}/r.json"),
+        ("solve", "{i}", "--solver", "cpsat", "--schedule-out", "{absent}/s.json"),
+        ("solve", "{i}", "--solver", "cpsat", "--log-file", "{absent}/log"),
+        ("compare", "{i}", "--solvers", "cpsat", "--report", "{absent}/r.html"),
+        ("compare", "{i}", "--solvers", "cpsat", "--csv", "{absent}/r.csv"),
+        ("compare", "{i}", "--solvers", "cpsat", "--latex", "{absent}/r.tex"),
+        ("bound", "{i}", "--certificate-out", "{absent}/c.json"),
+        ("generate", "--jobs", "2", "-o", "{absent}/i.json"),
+        ("schema", "result", "-o", "{absent}/s.json"),
+        ("solvers", "-o", "{absent}/s.json"),
+        ("export", "{i}", "--model", "disjunctive-milp", "-o", "{absent}/m.lp"),
+    ],
+)
+def test_a_folder_that_is_not_there_is_refused_and_not_made(
+    hetopt: Any, instance_file: Path, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    absent = tmp_path / "absent"
+    ran = hetopt(*(word.format(i=instance_file, absent=absent) for word in words))
+    assert ran.code == 2
+    assert not absent.exists()
+    assert "there is no folder" in ran.err
+    assert ran.err.count("\n") == 1

@@ -46,6 +46,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
             (folder / paper / "quick" / spec.name).write_text(text)
         results, interrupted = reproduce(folder / paper, folder / "out", quick=True, jobs=1)
         assert not interrupted
+        (folder / paper / "results").mkdir()
         results.save(folder / paper / "results" / "quick.json")
     return folder
 
