@@ -46,7 +46,8 @@ class Reproduction:
         return {name: item["verdict"] for name, item in self.claims.items()}
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write in one step."""
+        """Write in one step; folders are made."""
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
         write_text(path, written_json(self.document))
 
 
