@@ -13,7 +13,11 @@ if TYPE_CHECKING:
 
 TickOption = Annotated[
     str,
-    typer.Option("--tick", metavar="SECONDS", help="Length of a tick; auto: no time rounded up by more than 0.1 %."),
+    typer.Option(
+        "--tick",
+        metavar="SECONDS",
+        help="Length of a tick; auto: no training or sync time rounded up by more than 0.1 %.",
+    ),
 ]
 SyncOption = Annotated[
     str, typer.Option("--sync", metavar="SHARE", help="Share of a round that is synchronisation, 0 <= F < 1.")

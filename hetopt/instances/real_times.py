@@ -101,21 +101,15 @@ def _time_faults(jobs: Sequence[RealJob], num_types: int) -> Iterator[Fault]:
                         )
 
 
-def _pairs(jobs: Sequence[RealJob]) -> set[tuple[Fraction, Fraction]]:
-    """Each processing time (> 0) with its sync time, in seconds."""
-    out = set()
-    for job in jobs:
-        for part in job.rounds:
-            syncs = part.sync_seconds or [0] * len(part.processing_seconds)
-            for p, s in zip(part.processing_seconds, syncs, strict=True):
-                if time := exact(p):
-                    out.add((time, exact(s) or Fraction(0)))
-    return out
+def _times(jobs: Sequence[RealJob]) -> set[Fraction]:
+    """Every processing and sync time above 0, in seconds."""
+    given = (v for job in jobs for part in job.rounds for v in (*part.processing_seconds, *(part.sync_seconds or ())))
+    return {time for v in given if (time := exact(v))}
 
 
 def _automatic_tick(jobs: Sequence[RealJob], weights: Sequence[int], tolerance: Fraction) -> Fraction:
-    pairs = _pairs(jobs)
-    if not pairs:
+    times = _times(jobs)
+    if not times:
         return Fraction(1)
 
     def excess(time: Fraction, tick: Fraction) -> Fraction:
@@ -123,11 +117,11 @@ def _automatic_tick(jobs: Sequence[RealJob], weights: Sequence[int], tolerance: 
 
     coarser: list[Fraction] = []
     tick = Fraction(1)
-    for tick in nice_ticks_down(min(p for p, _ in pairs)):
-        if all(excess(p, tick) <= tolerance * p and excess(s, tick) <= tolerance * (p + s) for p, s in pairs):
+    for tick in nice_ticks_down(min(times)):
+        if all(excess(t, tick) <= tolerance * t for t in times):
             break
         coarser.append(tick)
-    longest = max(p for p, _ in pairs)
+    longest = max(times)
     while _total(jobs, weights, tick) >= MAX_EXACT and tick < 10 * longest:
         tick = coarser.pop() if coarser else next(nice_ticks_down(tick * 3))
     return tick
@@ -163,8 +157,7 @@ def from_real_times(
         Jobs with times in seconds.
     tick_seconds
         Length of a tick.  ``None``: the longest of 1, 2, 5 x 10^k seconds that rounds no processing
-        time up by more than ``tolerance`` (relative), and no sync time by more than that part of the
-        task's whole time; if the sum of the weights x the horizon would
+        and no sync time up by more than ``tolerance`` (relative); if the sum of the weights x the horizon would
         then reach 2^53, the finest such number with which it does not (the report shows the error).
     tolerance
         Relative rounding error allowed to the automatic tick and to weights that no factor makes whole.

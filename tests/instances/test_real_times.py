@@ -93,6 +93,21 @@ def test_the_automatic_tick_is_the_longest_good_one():
     assert report.tick_seconds == 0.1
 
 
+@pytest.mark.parametrize("share", ["0.0001", "0.01", "0.1", "0.3", "0.7"])
+def test_the_automatic_tick_keeps_its_promise_for_sync_times_too(share):
+    times = [Fraction(n * n * 97 + 13, 7) for n in range(3, 9)]
+    jobs = [
+        RealJob(f"j{n}", [RealRound([t * (1 - exact(share))], sync_seconds=[t * exact(share)])], release_seconds="0.37")
+        for n, t in enumerate(times)
+    ]
+    instance, report = from_real_times({"a": 1}, jobs)
+    assert 0 < report.sync_time.relative <= Fraction(1, 1000)
+    assert report.processing_time.relative <= Fraction(1, 1000)
+    assert instance.horizon < 2**53
+    none = from_real_times({"a": 1}, [RealJob("x", [RealRound([120], sync_seconds=[0])])])
+    assert none.report.tick_seconds == 20 and none.report.largest.relative == 0, "no sync asks for no finer tick"
+
+
 def test_large_and_tiny_times_together_choose_a_unit_that_fits():
     """Times of 1e9 s next to microseconds with weights of a million: the unit is chosen so that 2^53 holds."""
     jobs = [RealJob("long", [RealRound([1e9])], 1e6), RealJob("short", [RealRound([1e-6])], 1e6)]
