@@ -259,10 +259,9 @@ def run(
             outcome = Outcome(
                 status, StopReason.INTERRUPTED, monitor.schedule, deterministic=False, message="interrupted"
             )
-    seconds = monitor.elapsed()
     if monitor.stop_requested() and outcome.stop_reason in (StopReason.TIME, StopReason.WORK, StopReason.EXHAUSTED):
         outcome = dataclasses.replace(outcome, stop_reason=StopReason.INTERRUPTED)
-    return _checked(made, instance, outcome, monitor, objective, limits, seed, incumbent, fate, seconds)
+    return _checked(made, instance, outcome, monitor, objective, limits, seed, incumbent, fate)
 
 
 def _checked(
@@ -275,7 +274,6 @@ def _checked(
     seed: int,
     incumbent: Schedule | None,
     fate: str | None,
-    seconds: float,
 ) -> Result:
     schedule, value = outcome.schedule, None
     if schedule is not None:
@@ -313,6 +311,7 @@ def _checked(
         stop = StopReason.PROVED if closed else stop
     if status is Status.OPTIMAL and stop in CUT_OFF:  # it had finished when the limit or the user came
         stop = StopReason.PROVED
+    seconds = monitor.elapsed()  # the checks above are part of the run
     history = list(monitor.history)
     last = HistoryPoint(round(seconds, 6), value, None if bound is None else bound.ceiling)
     if not history or (history[-1].incumbent, history[-1].bound) != (last.incumbent, last.bound):

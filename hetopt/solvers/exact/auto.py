@@ -7,6 +7,8 @@
 4. *CP-SAT* on what is left, with U's schedule as hint and the bound posted; when it has found a better schedule
    and stalls, the search goes on.
 
+With a short time limit (below 10 seconds) the search comes first and takes the larger part, because loading and
+building a constraint model takes seconds that a schedule is worth more than; CP-SAT follows only where enough is left.
 Instances too large for a constraint model stay with the search and the bounds.  A stage that fails (a library that is
 missing, memory) is named in the message and the others go on; a wrong answer is never passed over.
 
@@ -34,6 +36,7 @@ from hetopt.core.status import Capability, Objective, SolverKind, Status, StopRe
 from hetopt.models._native import load_cpsat
 from hetopt.models.clairvoyant.windows import first_schedule, left_shifted
 from hetopt.solvers.catalogue import SOLVERS
+from hetopt.solvers.heuristics.list_scheduling import reserve
 from hetopt.solvers.heuristics.local_search import anneal
 from hetopt.solvers.relaxations.pruning import exclusions as prune
 from hetopt.solvers.relaxations.time_indexed_lagrangian import (
@@ -60,6 +63,15 @@ TINY_EVALUATIONS: Final = 40
 FIRST_DECODES: Final = 2_000
 FIRST_EVALUATIONS: Final = 300
 FIRST_MODEL_SHARE: Final = 0.2
+SHORT_SECONDS: Final = 10.0
+"""Below this limit a good schedule comes first: what is loaded and built has to pay."""
+SHORT_SHARE: Final = 0.45
+LARGE_SHARE: Final = 0.65
+"""Part of a short limit for the first search, and where the bound takes long to be of use."""
+MODEL_SECONDS: Final = 2.5
+"""Loading OR-Tools, and a first look at a small model."""
+MODEL_RATE: Final = 5_000
+"""Intervals of a constraint model that are built and presolved in a second."""
 
 
 @dataclass(frozen=True)
@@ -228,13 +240,17 @@ class _Portfolio:
         reason = self.over()
         if reason is not None:
             return self.outcome(reason)
-        self.attempt("list scheduling", self.list_schedules)
+        if not self.hurried():
+            self.attempt("list scheduling", self.list_schedules)
         for name, stage in self.stages():
             if self.over() is not None:
                 break
             self.attempt(name, stage)
         reason = self.over()
         while reason is None and self.schedule is not None:
+            if self.short_of(4 * reserve(self.instance)):  # a search that only starts is of no use
+                reason = StopReason.TIME
+                break
             before = self.work
             self.attempt("local search", lambda: self.search(self.share(1.0), None))
             reason = self.over() or (StopReason.EXHAUSTED if self.work == before else None)
@@ -242,6 +258,9 @@ class _Portfolio:
 
     def stages(self) -> Iterator[tuple[str, Callable[[], None]]]:
         """Name and action of each stage: small doses first, so that easy instances end at once."""
+        if self.hurried():
+            yield from self.short_stages()
+            return
         share = self.solver.search_share
         tiny = self.instance.num_tasks <= TINY_TASKS
         if not tiny:
@@ -262,6 +281,33 @@ class _Portfolio:
             yield "cpsat", lambda: self.constraint_model(1.0)
         else:
             self.notes.append("too large for a constraint model")
+
+    def short_stages(self) -> Iterator[tuple[str, Callable[[], None]]]:
+        """The same where time is short: a search, a bound, and a constraint model if there is time for one."""
+        large = self.instance.num_rounds >= MIDPOINT_ROUNDS
+        yield "local search", lambda: self.search(self.share(LARGE_SHARE if large else SHORT_SHARE), None)
+        if self.objective is Objective.MAKESPAN:
+            yield "combinatorial", lambda: self.relaxation("combinatorial", 0.2)
+        elif large:
+            yield "midpoint-lp-strong", lambda: self.relaxation("midpoint-lp-strong", 0.2)
+        else:
+            yield "time-indexed-lagrangian", lambda: self.lagrangian(FIRST_EVALUATIONS)
+        intervals = self.instance.num_tasks * len(self.instance.gpu_types)
+        if not self.small():
+            self.notes.append("too large for a constraint model")
+        elif self.short_of(MODEL_SECONDS + intervals / MODEL_RATE):
+            self.notes.append("no time for a constraint model")
+        else:
+            yield "cpsat", lambda: self.constraint_model(1.0)
+
+    def hurried(self) -> bool:
+        """Whether the time limit is short for an instance that is not tiny."""
+        return self.seconds is not None and self.seconds < SHORT_SECONDS and self.instance.num_tasks > TINY_TASKS
+
+    def short_of(self, seconds: float) -> bool:
+        """Whether less than this is left."""
+        left = self.left()
+        return left is not None and left < seconds
 
     def list_schedules(self) -> None:
         """Two list schedules, shifted to the left; one where that alone takes long."""

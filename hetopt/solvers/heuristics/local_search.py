@@ -76,6 +76,14 @@ class _Code:
     gamma: int
 
 
+def _type_sets(allowed: NDArray[np.bool_]) -> list[int]:
+    """The types of each row (R, K) as one number with a bit for each; there may be more than 63 types."""
+    if allowed.shape[1] <= 62:
+        sets: list[int] = (allowed @ (1 << np.arange(allowed.shape[1], dtype=np.int64))).tolist()
+        return sets
+    return [sum(1 << k for k in np.flatnonzero(row).tolist()) for row in allowed]
+
+
 class _Search:
     """The arrays of one instance and the state of one search; kernels compiled or not."""
 
@@ -91,7 +99,7 @@ class _Search:
             and _annealing.DENOMINATOR * instance.horizon + 3 * _annealing.DENOMINATOR * longest < _FAR
             and (compile_now or _kernels.at_hand(_annealing.anneal, _annealing.decode))
         )
-        self.allowed = [sum(1 << k for k in np.flatnonzero(row).tolist()) for row in a.allowed]
+        self.allowed = _type_sets(a.allowed)
         left = np.cumsum(a.min_task_time[::-1])[::-1]
         after = np.append(left, 0)[a.round_start[1:]]
         self.rest = left - a.min_task_time - after[a.round_job]

@@ -151,3 +151,27 @@ def test_agrees_with_exhaustive_search_on_many():
         instance = random_instance(5000 + seed)
         objective = list(Objective)[seed % 3]
         assert run("auto", instance, objective=objective).objective == oracle.optimum(instance, str(objective))
+
+
+def test_a_short_limit_brings_the_search_before_everything_that_is_slow_to_load(monkeypatch):
+    instance = _long()
+    asked = []
+
+    def search(self, limits, decodes):
+        asked.append(("search", limits.time))
+        auto._Portfolio.list_schedules(self)
+        self.began -= 0.7 * self.seconds  # the clock goes on
+
+    monkeypatch.setattr(auto._Portfolio, "search", search)
+    monkeypatch.setattr(auto._Portfolio, "lagrangian", lambda self, iterations: asked.append(("bound", None)))
+    monkeypatch.setattr(auto._Portfolio, "constraint_model", lambda self, part: asked.append(("model", None)))
+    result = run("auto", instance, limits=Limits(time=2.0))
+    assert [name for name, _ in asked[:2]] == ["search", "bound"] and "model" not in {name for name, _ in asked}
+    assert asked[0][1] >= 0.4 * 2.0
+    assert result.incumbent is not None and "no time for a constraint model" in result.message
+
+
+def _long():
+    return make_instance(
+        {"a": 2, "b": 1}, [(1 + n % 3, n, [(2, [3 + n % 5, 2 + n % 4], [1, 0])] * 3) for n in range(10)]
+    )
