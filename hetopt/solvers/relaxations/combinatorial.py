@@ -20,6 +20,7 @@ J. Carlier, EJOR 11 (1982): heads and tails.
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -35,43 +36,59 @@ from hetopt.core.solver import Exclusions, Limits, Observer, Outcome
 from hetopt.core.status import Capability, Objective, SolverKind, Status, StopReason, Trust
 from hetopt.models.clairvoyant.round_terms import Tail, capacity_of, round_terms, task_work
 from hetopt.solvers.relaxations._prices import assignment_prices, whole_prices
+from hetopt.solvers.relaxations.midpoint_lp import Clock
 
 __all__ = ["Combinatorial", "combinatorial_bounds"]
 
 Proof = tuple[Fraction, dict[str, Any]]
 
 
-def combinatorial_bounds(instance: Instance, objective: Objective, *, layers: int = 200) -> list[Proof]:
+def combinatorial_bounds(
+    instance: Instance, objective: Objective, *, layers: int = 200, late: Callable[[], bool] | None = None
+) -> list[Proof]:
     """All parts: exact value and certificate data, for the total weighted completion time or the makespan.
 
     Parameters
     ----------
     layers
         The preemptive part is left out where there are more distinct weights than this.
+    late
+        Asked now and then; once it says True no further part is begun.  The first part is always there.
     """
+    return list(_proofs(instance, objective, layers, late or (lambda: False)))
+
+
+def _proofs(instance: Instance, objective: Objective, layers: int, late: Callable[[], bool]) -> Iterator[Proof]:
+    """The parts, cheap ones first."""
     terms = round_terms(instance, Tail.ROUND)
-    prices = [(1,) * len(instance.gpu_types)]
-    if len(instance.gpu_types) > 1:
-        prices.append(whole_prices(instance, assignment_prices(instance)))
-    prices = list(dict.fromkeys(prices))
-    path = terms.path.tolist()
-    if objective is Objective.MAKESPAN:
-        out: list[Proof] = [(Fraction(max(path)), {"objective": str(objective), "part": "path"})]
-        rest = terms.later + instance.arrays.min_sync_time
-        for pi in prices:
-            value, t, r = _makespan_load(instance, pi, terms.head, rest)
-            data = {"objective": str(objective), "part": "load", "prices": list(pi), "head": t, "tail": r}
-            out.append((value, data))
-        return out
-    about = str(Objective.TOTAL_WEIGHTED_COMPLETION)
     weight = instance.arrays.weight.tolist()
-    total = sum(w * p for w, p in zip(weight, path, strict=True))
-    out = [(Fraction(total), {"objective": about, "part": "path"})]
-    for pi in prices:
-        out.append((_smith_jobs(instance, pi), {"objective": about, "part": "load", "prices": list(pi)}))
+    path = terms.path.tolist()
+    makespan = objective is Objective.MAKESPAN
+    about = str(objective if makespan else Objective.TOTAL_WEIGHTED_COMPLETION)
+    alone = max(path) if makespan else sum(w * p for w, p in zip(weight, path, strict=True))
+    yield Fraction(alone), {"objective": about, "part": "path"}
+    for pi in _price_vectors(instance, late):
+        if late():
+            return
+        shown = {"prices": list(pi)}
+        if makespan:
+            value, t, r = _makespan_load(instance, pi, terms.head, terms.later + instance.arrays.min_sync_time, late)
+            yield value, {"objective": about, "part": "load", **shown, "head": t, "tail": r}
+            continue
+        yield _smith_jobs(instance, pi), {"objective": about, "part": "load", **shown}
         if len(set(weight)) <= layers:
-            out.append((_layers(instance, pi), {"objective": about, "part": "preemptive", "prices": list(pi)}))
-    return out
+            preemptive = _layers(instance, pi, late)
+            if preemptive is not None:
+                yield preemptive, {"objective": about, "part": "preemptive", **shown}
+
+
+def _price_vectors(instance: Instance, late: Callable[[], bool]) -> Iterator[tuple[int, ...]]:
+    alike = (1,) * len(instance.gpu_types)
+    yield alike
+    if len(alike) > 1 and not late():
+        other = whole_prices(instance, assignment_prices(instance))
+        if other != alike:
+            yield other
 
 
 def _works(instance: Instance, prices: tuple[int, ...]) -> tuple[NDArray[Any], list[int], Fraction]:
@@ -123,12 +140,15 @@ def _shortest_remaining(work: list[int], release: list[int]) -> int:
     return total
 
 
-def _layers(instance: Instance, prices: tuple[int, ...]) -> Fraction:
+def _layers(instance: Instance, prices: tuple[int, ...], late: Callable[[], bool]) -> Fraction | None:
+    """None when time ran out: some layers prove less than all, and a certificate is about all."""
     _, works, capacity = _works(instance, prices)
     a = instance.arrays
     weight, release = a.weight.tolist(), a.release_date.tolist()
     below, total = 0, 0
     for level in sorted(set(weight)):
+        if late():
+            return None
         # in units of 1/numerator of a tick everything is whole
         members = [n for n, w in enumerate(weight) if w >= level]
         total += (level - below) * _shortest_remaining(
@@ -140,7 +160,11 @@ def _layers(instance: Instance, prices: tuple[int, ...]) -> Fraction:
 
 
 def _makespan_load(
-    instance: Instance, prices: tuple[int, ...], head: NDArray[np.int64], rest: NDArray[np.int64]
+    instance: Instance,
+    prices: tuple[int, ...],
+    head: NDArray[np.int64],
+    rest: NDArray[np.int64],
+    late: Callable[[], bool],
 ) -> tuple[Fraction, int, int]:
     """Best t + P(S)/V(S) + r: found with the capacity of all rounds, evaluated with that of S."""
     work, _, capacity = _works(instance, prices)
@@ -151,7 +175,9 @@ def _makespan_load(
     order = np.argsort(head, kind="stable")[::-1]
     heads = head[order]
     best, pair = -np.inf, (0, 0)
-    for r in thresholds.tolist():
+    for number, r in enumerate(thresholds.tolist()):
+        if number and late():  # every pair is a bound
+            break
         total = np.cumsum(np.where(rest[order] >= r, work[order], 0))
         value = np.where(total > 0, heads + total / speed + r, -np.inf)
         i = int(value.argmax())
@@ -199,13 +225,14 @@ class Combinatorial:
         observer: Observer | None = None,
     ) -> Outcome:
         """The largest of the bounds (``extra["parts"]``: all of them, for the certificate's objective)."""
-        proofs = combinatorial_bounds(problem, objective, layers=self.layers)
+        clock = Clock(limits, observer, 2e-6 * problem.num_rounds)
+        proofs = combinatorial_bounds(problem, objective, layers=self.layers, late=clock)
         value, data = max(proofs, key=lambda proof: proof[0])
         certificate = Certificate(self.name, value, problem.fingerprint, data)
         parts = {" ".join((d["part"], str(d.get("prices", "")))).strip(): v for v, d in proofs}
         return Outcome(
             status=Status.UNKNOWN,
-            stop_reason=StopReason.EXHAUSTED,
+            stop_reason=clock.reason or StopReason.EXHAUSTED,
             bound=Bound(value, self.name, Trust.DERIVED, certificate).shifted(offset(problem, objective)),
             work=len(proofs),
             message=f"{data['part']} bound",

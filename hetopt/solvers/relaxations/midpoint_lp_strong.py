@@ -37,12 +37,16 @@ from hetopt.solvers.relaxations._cutting import Load, solve_cutting
 from hetopt.solvers.relaxations._evidence import Split, evaluate_split, midpoint_bound, round_split
 from hetopt.solvers.relaxations._preemptive import mean_busy_oracle
 from hetopt.solvers.relaxations._prices import assignment_prices, single_type_prices, whole_prices
-from hetopt.solvers.relaxations._splitting import Game, solve_saddle
+from hetopt.solvers.relaxations._splitting import Game, Saddle, solve_saddle
 from hetopt.solvers.relaxations.midpoint_lp import COMPLETION, Clock, check_steps, forward, make_game
 
 __all__ = ["MidpointLpStrong", "StrongSolution", "solve_midpoint_lp_strong"]
 
 _TRIAL: Final = 8
+_LEAST: Final = 50
+"""Steps that are taken however late it is, ..."""
+_LEAST_CELLS: Final = 100_000
+"""... as long as steps x rounds stay below this: some tens of milliseconds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +96,16 @@ class _Best:
             self.release = any(f.release for f in split.families)
 
 
+class _Patient:
+    """The clock, asked only once a few steps are done: they cost little, and without them the split is of no use."""
+
+    def __init__(self, clock: Clock, num_rounds: int) -> None:
+        self.clock, self.least = clock, min(_LEAST, _LEAST_CELLS // max(1, num_rounds))
+
+    def __call__(self, state: Saddle) -> bool:
+        return state.iterations >= self.least and self.clock(state)
+
+
 def _game(instance: Instance, terms: Terms, prices: tuple[int, ...]) -> tuple[Game, float]:
     per_task = task_work(instance, prices)
     capacity = capacity_of(instance, per_task)
@@ -132,12 +146,13 @@ def solve_midpoint_lp_strong(
     job = instance.arrays.round_job
     best = _Best(instance, terms)
     most = max_iterations if clock.limits.work is None else max(1, min(max_iterations, clock.limits.work))
+    patient = _Patient(clock, instance.num_rounds)
     candidates: list[tuple[int, ...]] = [(1,) * len(instance.gpu_types)]
-    if priced and len(instance.gpu_types) > 1:
+    if priced and not clock() and len(instance.gpu_types) > 1:
         candidates.append(whole_prices(instance, assignment_prices(instance)))
     games = {prices: _game(instance, terms, prices) for prices in candidates}
     trial = {
-        prices: solve_saddle(game, tolerance=tolerance, max_iterations=min(_TRIAL, most), stop=clock)
+        prices: solve_saddle(game, tolerance=tolerance, max_iterations=min(_TRIAL, most), stop=patient)
         for prices, (game, _) in games.items()
     }
     chosen = max(games, key=lambda prices: trial[prices].lower)
@@ -147,7 +162,10 @@ def solve_midpoint_lp_strong(
     def family(release: bool, share: NDArray[np.float64]) -> tuple[tuple[int, ...], bool, bool, NDArray[np.float64]]:
         return chosen, True, release, weight * share / (game.work * capacity)
 
-    state = trial[chosen] if clock.reason else solve_saddle(game, tolerance=tolerance, max_iterations=most, stop=clock)
+    state = max(
+        (trial[chosen], solve_saddle(game, tolerance=tolerance, max_iterations=most, stop=patient)),
+        key=lambda known: known.lower,
+    )
     steps = state.iterations
     best.offer([family(False, state.share)])
     midpoint, share = state.midpoint, state.share
