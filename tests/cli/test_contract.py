@@ -43,6 +43,42 @@ def test_json_prints_one_document_and_nothing_else(hetopt: Any, instance_file: P
         conforms(ran.document)
 
 
+ROUND = {
+    "format": "hetopt/round", "version": 1, "name": "r", "round_seconds": 300, "now": 2,
+    "gpu_types": [{"name": "V100", "count": 2}],
+    "jobs": [{"name": "a", "demand": 2, "work": 40, "done": 11.5, "release_date": 1, "throughput": [1.5],
+              "current_type": None, "migration_cost": [0], "fairness": 0.2}],
+}  # fmt: skip
+
+
+def test_every_format_that_is_written_conforms_to_its_schema(
+    hetopt: Any, instance_file: Path, tmp_path: Path, two_jobs: Instance
+) -> None:
+    (tmp_path / "round.json").write_text(json.dumps(ROUND))
+    written = {two_jobs.to_dict()["format"]: two_jobs.to_dict(), "hetopt/round": ROUND}
+    for words in (
+        ("solve", instance_file, "--solver", "hare", "-o", "r.json", "--schedule-out", "s.json", "--json"),
+        ("bound", instance_file, "--work-limit", "50", "--certificate-out", "c.json", "--json"),
+        ("check", instance_file, "--json"),
+        ("compare", instance_file, "--solvers", "fifo,hare", "--json"),
+        ("verify", instance_file, "r.json", "--json"),
+        ("round", "round.json", "-o", "a.json", "--json"),
+        ("solvers", "--json"),
+    ):
+        ran = hetopt(*words)
+        assert ran.code == 0, ran.err
+        written[ran.document["format"]] = ran.document
+    for name in ("s.json", "c.json"):
+        document = json.loads((tmp_path / name).read_text())
+        written[document["format"]] = document
+    assert {f"hetopt/{name}" for name in SCHEMAS} <= set(written)
+    for name in SCHEMAS:
+        conforms(written[f"hetopt/{name}"])
+        odd = {**written[f"hetopt/{name}"], "unknown": 1}
+        with pytest.raises(jsonschema.ValidationError):
+            conforms(odd)
+
+
 def test_tables_go_to_standard_error(hetopt: Any, instance_file: Path) -> None:
     for words, expected in (
         (("solvers",), "fifo"),
