@@ -33,6 +33,7 @@ from hetopt.models.clairvoyant.time_indexed_milp import TimeIndexedMilp
 from hetopt.models.clairvoyant.windows import first_schedule, left_shifted, start_windows
 from hetopt.solvers.backends import highs, pulp_backend
 from hetopt.solvers.backends.answer import Answer, Request, whole_bound
+from hetopt.solvers.exact._size import refused, too_large
 
 __all__ = ["BACKENDS", "check_backend", "solve_milp"]
 
@@ -85,6 +86,9 @@ def solve_milp(
 ) -> Outcome:
     """Solve an instance through a linear formulation; see ``Solver.solve``."""
     clock = _Clock(limits, observer)
+    why = too_large(instance, limits)
+    if why:
+        return refused(instance, objective, limits, incumbent, observer, why)
     best, value = _first(instance, objective, incumbent)
     alone = _critical_path(instance, objective, value)
     observer.record(incumbent=value, schedule=best, bound=alone)

@@ -35,6 +35,7 @@ from hetopt.models.base import BuildStopped
 from hetopt.models.clairvoyant.interval_cpsat import BuiltCpModel, IntervalCpSat
 from hetopt.models.clairvoyant.windows import first_schedule, left_shifted
 from hetopt.solvers.backends.cpsat import CpAnswer, solve_cp
+from hetopt.solvers.exact._size import refused, too_large
 from hetopt.solvers.heuristics.local_search import anneal
 from hetopt.solvers.relaxations.time_indexed_lagrangian import quick_schedule
 
@@ -129,6 +130,9 @@ class CpSat:
         observer: Observer,
     ) -> Outcome:
         """See :class:`~hetopt.core.solver.Solver`."""
+        why = too_large(problem, limits)
+        if why:
+            return refused(problem, objective, limits, incumbent, observer, why)
         run = _Run(self, problem, objective, limits, seed, bound, exclusions, observer)
         return run.solve(incumbent)
 
