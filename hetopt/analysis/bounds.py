@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from hetopt.analysis.certify import trusted
+from hetopt.analysis.certify.check import CHECKED_ROUNDS
 from hetopt.core.certificate import Bound
 from hetopt.core.documents import Document, Part, exact_text, parse_exact
 from hetopt.core.errors import HetoptError, SolverUnavailableError, UsageError, VerificationError
@@ -137,7 +138,9 @@ def compute_bounds(
     objective
         What to bound; a relaxation that says nothing about it becomes a row that says so.
     time_limit
-        Seconds for all together; what one leaves over is shared by those after it.
+        Seconds for all together; what one leaves over is shared by those after it.  With a limit, certificates of
+        instances of more than 5,000 rounds are not checked here (the rows stay DERIVED): checking is exact and takes
+        as long as it takes; ``verify`` does it.  The seconds of a row contain the check.
     work_limit, seed, threads
         As for a solver, for each.
     params
@@ -179,7 +182,9 @@ def compute_bounds(
                 params=(params or {}).get(name),
             )
             interrupted = was_interrupted(result)
-            rows.append(_row(instance, name, result, objective))
+            checked = time_limit is None or instance.num_rounds <= CHECKED_ROUNDS
+            row = _row(instance, name, result, objective, checked)
+            rows.append(row.model_copy(update={"seconds": round(time.perf_counter() - start, 6)}))
         except VerificationError:
             raise
         except SolverUnavailableError as error:
@@ -203,7 +208,7 @@ def _failed(name: str, start: float, message: str) -> BoundRow:
     return BoundRow(kind=name, value=None, trust=None, seconds=seconds, certificate=None, message=message)
 
 
-def _row(instance: Instance, name: str, result: Result, objective: Objective) -> BoundRow:
+def _row(instance: Instance, name: str, result: Result, objective: Objective, checked: bool) -> BoundRow:
     bound: Bound | None = result.exact_bound
     message = result.message
     if was_interrupted(result) and "interrupted" not in message:
@@ -213,7 +218,10 @@ def _row(instance: Instance, name: str, result: Result, objective: Objective) ->
         return BoundRow(
             kind=name, value=None, trust=None, seconds=result.runtime_seconds, certificate=None, message=why
         )
-    better, reasons = trusted(instance, bound, objective)
+    better, reasons = trusted(instance, bound, objective) if checked else (bound, [])
+    if not checked and bound.certificate is not None:
+        note = f"certificate not checked: over {CHECKED_ROUNDS} rounds that takes longer than the limit; verify does it"
+        message = f"{message}; {note}" if message else note
     if reasons and bound.certificate is not None:
         # evidence that does not hold is no evidence: the number is not passed on
         why = f"the certificate is refused: {'; '.join(reasons)}"

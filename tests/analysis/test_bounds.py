@@ -158,3 +158,16 @@ def test_what_is_missing_is_a_row_or_an_error_when_asked_for(instance, monkeypat
     monkeypatch.setattr(module, "run", wrong)
     with pytest.raises(VerificationError):
         compute_bounds(instance)
+
+
+def test_certificates_of_long_instances_are_left_unchecked_within_a_limit(instance, monkeypatch):
+    def check(*_):
+        raise AssertionError("a certificate is checked")
+
+    monkeypatch.setattr(module, "CHECKED_ROUNDS", instance.num_rounds)
+    assert compute_bounds(instance, "combinatorial", time_limit=5.0)["combinatorial"].trust is Trust.VERIFIED
+    monkeypatch.setattr(module, "CHECKED_ROUNDS", instance.num_rounds - 1)
+    assert compute_bounds(instance, "combinatorial")["combinatorial"].trust is Trust.VERIFIED
+    monkeypatch.setattr(module, "trusted", check)
+    row = compute_bounds(instance, "combinatorial", time_limit=5.0)["combinatorial"]
+    assert row.trust is Trust.DERIVED and "certificate not checked" in row.message and row.certificate is not None
