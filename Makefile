@@ -22,7 +22,7 @@ INSTALL   = install -q --no-input --build-constraint $(CONSTRAINTS) --constraint
 
 
 .PHONY: sweep repro repro-quick
-.PHONY: help demo test slow browser lint format types imports docs bench wheel ci clean setup setup-dev
+.PHONY: help demo test test-ci slow browser lint format types imports docs bench wheel ci clean setup setup-dev
 
 help:
 	@echo "make demo     compare exact and heuristic schedules, write out/demo/report.html"
@@ -61,6 +61,10 @@ demo: $(STAMP)
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n auto
+
+# what takes too long for the default run: whole pages, many processes
+test-ci: $(STAMP)
+	$(BIN)/python -m pytest -n auto -m ci
 
 slow: $(DEVSTAMP)
 	$(BIN)/python -m pytest -m slow

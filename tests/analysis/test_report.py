@@ -225,6 +225,7 @@ def test_same_comparison_same_bytes_whatever_the_style_of_the_user(small: Compar
 
 def test_written_in_one_step_or_not_at_all(small: Comparison, tmp_path: Path) -> None:
     path = tmp_path / "deep" / "report.html"
+    path.parent.mkdir()
     small.report(path, title="A & B", command="hetopt compare a --solvers b")
     assert path.read_text(encoding="utf-8") == html_of(small, title="A & B", command="hetopt compare a --solvers b")
     shown = " ".join(Page(path.read_text(encoding="utf-8")).text)

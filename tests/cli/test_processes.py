@@ -31,6 +31,7 @@ def wait_for(path: Path) -> None:
     raise AssertionError(f"{path} did not appear")
 
 
+@pytest.mark.ci
 def test_a_plug_in_adds_solvers(plugin: Path, folder: Path) -> None:
     listed = ended(start("solvers", "--json", cwd=folder, path=plugin))
     assert listed.code == 0
@@ -48,6 +49,7 @@ def test_a_plug_in_adds_solvers(plugin: Path, folder: Path) -> None:
     assert (bad.code, bad.err) == (2, "hetopt: random-order: tries is 0; a whole number >= 1 is needed\n")
 
 
+@pytest.mark.ci
 def test_misbehaving_plug_ins(plugin: Path, folder: Path) -> None:
     listed = ended(start("solvers", "broken", "--json", cwd=folder, path=plugin))
     assert listed.code == 0

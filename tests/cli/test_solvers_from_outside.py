@@ -49,6 +49,7 @@ def test_no_time_at_all_never_claims_what_is_not_known(folder: Path, solver: str
         assert document["bound"] <= 1430  # the optimum
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("words", [("hare-eft",), ("local-search", "--work-limit", "500")])
 def test_the_same_bytes_in_every_process(folder: Path, words: tuple[str, ...]) -> None:
     seen = set()
@@ -66,6 +67,7 @@ def test_the_same_bytes_in_every_process(folder: Path, words: tuple[str, ...]) -
     assert len(seen) == 1
 
 
+@pytest.mark.ci
 def test_a_warm_start_is_never_made_worse(folder: Path) -> None:
     assert ended(start("solve", "T50", "--solver", "hare-eft", "-o", "w.json", cwd=folder)).code == 0
     start_value = json.loads((folder / "w.json").read_text())["objective"]
@@ -78,6 +80,7 @@ def test_a_warm_start_is_never_made_worse(folder: Path) -> None:
     assert other.document["warm_start"].startswith("rejected: ")
 
 
+@pytest.mark.ci
 def test_bounds_are_written_with_certificates_that_verify(folder: Path) -> None:
     words = ("bound", "i.json", "--kind", "combinatorial,midpoint-lp", "--json", "--certificate-out", "c.json")
     ran = ended(start(*words, cwd=folder))
@@ -90,6 +93,7 @@ def test_bounds_are_written_with_certificates_that_verify(folder: Path) -> None:
     assert ended(start("verify", "i.json", "c.json", cwd=folder)).code == 5
 
 
+@pytest.mark.ci
 def test_check_export_round_and_adversary(folder: Path) -> None:
     checked = ended(start("check", "i.json", "--rule", "r1", "--explain", "--json", cwd=folder))
     assert checked.code == 0, checked.err

@@ -43,7 +43,11 @@ def run_console(block: Block, folder: Path, where: str) -> None:
         assert not absent, f"{where}: `{command.text}` does not print {absent}; it prints\n{done.stdout}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=[str(p.relative_to(ROOT)) for p in PAGES])
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(p, marks=() if p.name == "README.md" and p.parent == ROOT else pytest.mark.ci) for p in PAGES],
+    ids=[str(p.relative_to(ROOT)) for p in PAGES],
+)
 def test_blocks_of_a_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     blocks = [b for b in blocks_of(page.read_text(encoding="utf-8")) if not b.run_elsewhere]
     monkeypatch.chdir(tmp_path)

@@ -57,6 +57,7 @@ def skeleton(page: str) -> list[str]:
     return [line for line in lines if re.match(r"#|<a id|\| \[|\*Claim\*|\*Our set-up\*", line)]
 
 
+@pytest.mark.ci
 def test_the_tiny_run_has_a_verdict_for_every_claim(tiny: Path) -> None:
     for paper in PAPERS:
         results = load_results(tiny / paper / "results" / "quick.json")
@@ -67,6 +68,7 @@ def test_the_tiny_run_has_a_verdict_for_every_claim(tiny: Path) -> None:
     assert load_results(tiny / "hare" / "results" / "quick.json").verdicts()["guarantee"] == "reproduced"
 
 
+@pytest.mark.ci
 def test_a_second_call_runs_nothing_and_finds_the_same(tiny: Path) -> None:
     heard = []
     results, _ = reproduce(tiny / "hare", tiny / "out", quick=True, jobs=1, listener=heard.append)
@@ -74,11 +76,13 @@ def test_a_second_call_runs_nothing_and_finds_the_same(tiny: Path) -> None:
     assert results.document["claims"] == load_results(tiny / "hare" / "results" / "quick.json").document["claims"]
 
 
+@pytest.mark.ci
 def test_the_page_of_the_tiny_run_has_the_structure_of_the_committed_one(tiny: Path) -> None:
     text = page_text(read_papers(tiny))
     assert skeleton(text) == skeleton((ROOT / "README.md").read_text())
 
 
+@pytest.mark.ci
 def test_a_page_with_its_figures(tiny: Path, tmp_path: Path) -> None:
     """One paper with its two quickest claims, drawn and written."""
     shutil.copytree(tiny / "hare", tmp_path / "hare")

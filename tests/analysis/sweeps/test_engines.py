@@ -152,6 +152,7 @@ def _gone(pid: int) -> None:
     raise AssertionError(f"process {pid} is still there")
 
 
+@pytest.mark.ci
 def test_two_invocations_at_once_execute_each_run_once(
     strange: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -205,6 +206,7 @@ def cluster() -> Iterator[Any]:
         yield made
 
 
+@pytest.mark.ci
 def test_dask_with_a_worker_killed_mid_run(
     strange: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:

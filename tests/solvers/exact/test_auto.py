@@ -119,6 +119,7 @@ def test_time_limit_is_a_status_not_a_proof():
     assert result.bound < result.objective and not result.deterministic
 
 
+@pytest.mark.ci
 def test_work_limit_repeats_in_every_process(tmp_path):
     path = tmp_path / "i.json"
     path.write_text(hard_instance().to_json())

@@ -335,6 +335,7 @@ def test_history_goes_one_way(two_jobs):
     assert values == sorted(values, reverse=True) and bounds == sorted(bounds)
 
 
+@pytest.mark.ci
 def test_one_thread_repeats_in_every_process(tmp_path):
     path = tmp_path / "i.json"
     path.write_text(hard_instance().to_json())

@@ -100,6 +100,7 @@ def test_a_warm_start_is_used() -> None:
     assert search.value(local_search._encode(search, start)) <= 1.1 * value
 
 
+@pytest.mark.ci
 def test_same_seed_and_work_same_bytes_across_processes() -> None:
     code = (
         "from tests.solvers.heuristics.test_local_search import CONGESTED\n"

@@ -348,6 +348,7 @@ def test_quick_schedule_is_feasible():
         assert isinstance(schedule, Schedule) and not violations(instance, schedule)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("switch", ["0", "1"])
 def test_same_bytes_in_every_process(switch, tmp_path, two_jobs):
     path = tmp_path / "i.json"

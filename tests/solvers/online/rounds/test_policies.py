@@ -129,6 +129,7 @@ print(json.dumps(out))
 """
 
 
+@pytest.mark.ci
 def test_results_are_the_same_in_other_processes():
     found = []
     for hash_seed in ("0", "4711"):
