@@ -64,6 +64,7 @@ SCHEMAS: Final[dict[str, SchemaEntry]] = {
         "hetopt.analysis.bounds:Bounds", "lower bounds side by side", rows=(("bounds", "certificate", "certificate"),)
     ),
     "check": SchemaEntry("hetopt.analysis.bound_check:BoundCheck", "the steps of the approximation bound"),
+    "simulation": SchemaEntry("hetopt.core.simulation:SimulationDocument", "policies side by side on a workload"),
     "solvers": SchemaEntry("hetopt.analysis.inventory:SolversDocument", "the inventory of solvers"),
 }
 

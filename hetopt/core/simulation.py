@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from pydantic import BeforeValidator, Field
 
-from hetopt.core.documents import write_text, written_json
+from hetopt.core.documents import Document, Part, write_text, written_json
 
-__all__ = ["JobOutcome", "PolicyOutcome", "SimulationResult", "jain_index"]
+__all__ = ["JobOutcome", "PolicyOutcome", "SimulationDocument", "SimulationResult", "jain_index"]
 
 
 def jain_index(values: list[float]) -> float | None:
@@ -137,6 +138,41 @@ class PolicyOutcome:
             "migrations": sum(job.migrations for job in self.jobs),
             "interrupted": self.interrupted,
         }
+
+
+class _Distribution(Part):
+    mean: float | None
+    median: float | None
+    p99: float | None
+
+
+class _Fairness(Part):
+    mean: float | None
+    worst: float | None
+    fraction_above_one: float | None
+
+
+class _PolicyPart(Part):
+    policy: str
+    jct: _Distribution
+    makespan: float | None
+    finish_time_fairness: _Fairness
+    jain_index: float | None = None
+    utilisation: float | None
+    jobs: Annotated[int, Field(ge=0)]
+    unfinished: Annotated[int, Field(ge=0)]
+    migrations: Annotated[int, Field(ge=0)] = 0
+    interrupted: bool = False
+
+
+class SimulationDocument(Document):
+    """The file form of a :class:`SimulationResult`: summaries, seconds."""
+
+    format: Literal["hetopt/simulation"] = "hetopt/simulation"
+    version: Literal[1] = 1
+    workload: str = ""
+    seed: int
+    policies: Annotated[tuple[_PolicyPart, ...], BeforeValidator(lambda v: tuple(v) if isinstance(v, list) else v)]
 
 
 @dataclass(frozen=True)

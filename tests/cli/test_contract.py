@@ -11,6 +11,7 @@ import pytest
 
 from hetopt.analysis.schemas import SCHEMAS, schema_of
 from hetopt.core.instance import Instance
+from hetopt.core.simulation import JobOutcome, PolicyOutcome, SimulationDocument, SimulationResult
 
 
 def conforms(document: Any) -> None:
@@ -71,6 +72,11 @@ def test_every_format_that_is_written_conforms_to_its_schema(
     for name in ("s.json", "c.json"):
         document = json.loads((tmp_path / name).read_text())
         written[document["format"]] = document
+    job = JobOutcome("a", arrival=0.0, first_start=1.0, finish=5.0, gpu_seconds=4.0, alone=8.0)
+    never = PolicyOutcome("none", (JobOutcome("a", 0.0, None, None, 0.0),), gpus=1, utilisation=None)
+    simulated = SimulationResult("w", 0, (PolicyOutcome("fifo", (job,), gpus=1, utilisation=0.8), never)).to_dict()
+    SimulationDocument.from_dict(simulated)
+    written["hetopt/simulation"] = simulated
     assert {f"hetopt/{name}" for name in SCHEMAS} <= set(written)
     for name in SCHEMAS:
         conforms(written[f"hetopt/{name}"])
