@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import logging
-import sys
-import time
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from hetopt.cli._options import params_of, read_params
+from hetopt.cli._progress import LiveLine
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
     from hetopt.analysis.compare import Progress
 
 LOGGER = logging.getLogger("hetopt")
@@ -67,45 +63,23 @@ def parameters_of(solver: str) -> tuple[str, ...]:
     return tuple(field.name for field in dataclasses.fields(made)) if dataclasses.is_dataclass(made) else ()
 
 
-class CompareProgress:
+class CompareProgress(LiveLine):
     """A listener of :func:`hetopt.analysis.compare.compare`: a live line on a terminal, log lines elsewhere."""
 
     def __init__(self) -> None:
-        self._start = time.perf_counter()
-        self._text = "starting"
-        self._live: Any = None
-
-    def __enter__(self) -> Self:
-        if sys.stderr.isatty():
-            from rich.console import Console
-            from rich.live import Live
-
-            self._live = Live(self, console=Console(stderr=True), refresh_per_second=4, transient=True)
-            self._live.__enter__()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._live is not None:
-            self._live.__exit__(kind, error, trace)
+        super().__init__("starting")
 
     def __call__(self, news: Progress) -> None:
         """A run has started, improved or ended."""
         head = f"{news.index}/{news.total} {news.instance}, {news.solver}"
         if news.result is not None:
-            self._text = f"{head}: {news.result.status} {news.result.objective} in {news.result.runtime_seconds:.2f} s"
-            LOGGER.info("%s", self._text)
+            self.text = f"{head}: {news.result.status} {news.result.objective} in {news.result.runtime_seconds:.2f} s"
+            LOGGER.info("%s", self.text)
         elif news.error is not None:
-            self._text = f"{head}: {news.error}"
-            LOGGER.info("%s", self._text)
+            self.text = f"{head}: {news.error}"
+            LOGGER.info("%s", self.text)
         elif news.point is not None:
             known = ["-" if value is None else str(value) for value in (news.point.incumbent, news.point.bound)]
-            self._text = f"{head}: incumbent {known[0]}, bound {known[1]}"
+            self.text = f"{head}: incumbent {known[0]}, bound {known[1]}"
         else:
-            self._text = head
-
-    def __rich__(self) -> Text:
-        from rich.text import Text
-
-        return Text(f"{self._text}, {time.perf_counter() - self._start:.0f} s (Ctrl-C keeps what is done)")
+            self.text = head

@@ -6,8 +6,8 @@ import logging
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from contextlib import ExitStack, contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -53,14 +53,40 @@ class Progress:
 def live(label: str, *, quiet: bool = False) -> Iterator[Progress]:
     """A progress listener, drawn while the block runs if standard error is a terminal."""
     progress = Progress(label)
-    if quiet or not sys.stderr.isatty():
+    with nullcontext() if quiet else drawn(progress):
         yield progress
+
+
+@contextmanager
+def drawn(line: Any) -> Iterator[None]:
+    """Draws what rich can draw while the block runs, if standard error is a terminal."""
+    if not sys.stderr.isatty():
+        yield
         return
     from rich.console import Console
     from rich.live import Live
 
-    with Live(progress, console=Console(stderr=True), refresh_per_second=4, transient=True):
-        yield progress
+    with Live(line, console=Console(stderr=True), refresh_per_second=4, transient=True):
+        yield
+
+
+class LiveLine:
+    """A text with the seconds behind it, drawn within ``with``; subclasses are called with news and set ``text``."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self._start, self._drawing = text, time.perf_counter(), ExitStack()
+
+    def __enter__(self) -> Self:
+        self._drawing.enter_context(drawn(self))
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._drawing.close()
+
+    def __rich__(self) -> Text:
+        from rich.text import Text
+
+        return Text(f"{self.text}, {time.perf_counter() - self._start:.0f} s (Ctrl-C keeps what is done)")
 
 
 def check_log(log_file: str) -> None:

@@ -88,22 +88,13 @@ def adversary(
     verbose: opt.VerboseOption = False,
 ) -> int:
     """Search for instances with a large ratio of a heuristic to a known schedule, and keep them with their proofs."""
-    import sys
-    from contextlib import nullcontext
-
     from hetopt.analysis.adversary import search
     from hetopt.cli._output import deliver, say, table
-    from hetopt.cli._progress import logging_to
+    from hetopt.cli._progress import drawn, logging_to
     from hetopt.core.errors import ExitCode
 
     line = _Line()
-    drawn: Any = nullcontext()
-    if sys.stderr.isatty():
-        from rich.console import Console
-        from rich.live import Live
-
-        drawn = Live(line, console=Console(stderr=True), refresh_per_second=4, transient=True)
-    with logging_to(None, verbose=verbose), _noting_interrupts() as interrupts, drawn:
+    with logging_to(None, verbose=verbose), _noting_interrupts() as interrupts, drawn(line):
         hall = search(
             rule,
             rounds=rounds,

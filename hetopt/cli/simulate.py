@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import sys
-import time
-from types import TracebackType
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hetopt.cli import _options as opt
+from hetopt.cli._progress import LiveLine
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
     from hetopt.core.simulation import SimulationResult
 
 
@@ -240,34 +237,12 @@ def write(result: SimulationResult, *, csv: str | None, report: str | None, fact
         render_simulation(result, report, facts=facts, command=shlex.join(["hetopt", *sys.argv[1:]]))
 
 
-class SimulationProgress:
+class SimulationProgress(LiveLine):
     """A live line on a terminal, nothing elsewhere."""
 
     def __init__(self) -> None:
-        self._start = time.perf_counter()
-        self._text = "reading the trace"
-        self._live: Any = None
-
-    def __enter__(self) -> Self:
-        if sys.stderr.isatty():
-            from rich.console import Console
-            from rich.live import Live
-
-            self._live = Live(self, console=Console(stderr=True), refresh_per_second=4, transient=True)
-            self._live.__enter__()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._live is not None:
-            self._live.__exit__(kind, error, trace)
+        super().__init__("reading the trace")
 
     def __call__(self, policy: str, finished: int, total: int, step: int) -> None:
         """Progress of one policy."""
-        self._text = f"{policy}: {finished} of {total} jobs done, step {step}"
-
-    def __rich__(self) -> Text:
-        from rich.text import Text
-
-        return Text(f"{self._text}, {time.perf_counter() - self._start:.0f} s (Ctrl-C keeps what is done)")
+        self.text = f"{policy}: {finished} of {total} jobs done, step {step}"

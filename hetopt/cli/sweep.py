@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hetopt.cli import _options as opt
+from hetopt.cli._progress import drawn
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -65,14 +66,8 @@ class _Line:
 @contextmanager
 def progress_line() -> Iterator[_Line]:
     """Progress on a terminal, lines in a log."""
-    if not sys.stderr.isatty():
-        yield _Line(False)
-        return
-    from rich.console import Console
-    from rich.live import Live
-
-    line = _Line(True)
-    with Live(line, console=Console(stderr=True), refresh_per_second=4, transient=True):
+    line = _Line(sys.stderr.isatty())
+    with drawn(line):
         yield line
 
 
