@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from hetopt.solvers.rounds.prices import Market, RestrictedProgramme, reduced_costs
 
-__all__ = ["Node", "SearchResult", "branch_and_bound"]
+__all__ = ["Node", "branch_and_bound"]
 
 Floats = NDArray[np.float64]
 _INTEGRAL = 1e-6
@@ -41,30 +41,6 @@ class Node:
     outside: Node | None = None
 
 
-@dataclass
-class SearchResult:
-    """Outcome of a search over a core.
-
-    Attributes
-    ----------
-    option : (n,) int64 or None
-        Best allocation found (K: waits); None when none was found below the cutoff.
-    value
-        Its cost above the root's Lagrangian value.
-    bound
-        Lower bound on the same scale for every allocation over the core.
-    complete
-        Whether the tree is finished (``bound`` is then at least the value, less the tolerance).
-    """
-
-    option: NDArray[np.int64] | None
-    value: float
-    bound: float
-    complete: bool
-    nodes: int
-    root: Node
-
-
 @dataclass(order=True)
 class _Open:
     bound: float
@@ -81,10 +57,9 @@ def branch_and_bound(
     *,
     cutoff: float,
     tolerance: float,
-    stop_gap: float = 0.0,
     node_limit: int | None = None,
     stopped: Callable[[], bool] = lambda: False,
-) -> SearchResult:
+) -> Node:
     """Search the allocations in which every job uses an option within ``width`` of its cheapest.
 
     Parameters
@@ -99,18 +74,19 @@ def branch_and_bound(
         Value (above the root's Lagrangian) of the best allocation known; only better ones are of interest.
     tolerance
         Nodes whose bound is within this of the best value are pruned.
-    stop_gap
-        Stop as soon as value - bound is at most this.
     node_limit
         Stop after so many nodes.
     stopped
         Polled between nodes (time limit, Ctrl-C).
+
+    Returns
+    -------
+    The root of the tree; nodes that were not reached have the prices of their parent.
     """
     scale = min(cutoff, width) if np.isfinite(min(cutoff, width)) else 1.0
     programme = RestrictedProgramme(market, prices, core, width, penalty=64.0 * max(scale, 1e-9))
     number = programme.num_options
-    ceiling = 1.0
-    best_value, best_option = cutoff, None
+    best_value, improved = cutoff, False
     root = Node(0.0)
     open_nodes = [_Open(0.0, 0, root, ())]
     serial = nodes = 0
@@ -120,10 +96,10 @@ def branch_and_bound(
         plunge = None
         least = min(current.bound, open_nodes[0].bound) if open_nodes else current.bound
         out_of_budget = (node_limit is not None and nodes >= node_limit) or (nodes > 0 and stopped())
-        if out_of_budget or (best_option is not None and best_value - least <= stop_gap):
-            return SearchResult(best_option, best_value, least, False, nodes, root)
+        if out_of_budget or (improved and best_value <= least):
+            return root
         nodes += 1
-        lower, upper = np.zeros(number), np.full(number, ceiling)
+        lower, upper = np.zeros(number), np.ones(number)
         for column, taken in current.fixed:
             if taken:
                 lower[column] = 1.0
@@ -137,10 +113,9 @@ def branch_and_bound(
         distance = np.abs(x - np.rint(x))
         if unpaid and distance.max(initial=0.0) <= _INTEGRAL:
             current.node.prices = node_prices
-            option = _allocation(programme, x)
-            value = _value(market, programme, option)
+            value = _value(market, programme, _allocation(programme, x))
             if value < best_value:
-                best_value, best_option = value, option
+                best_value, improved = value, True
             continue
         weight = distance * market.demand[core[programme.col_job]]
         column = (
@@ -156,7 +131,7 @@ def branch_and_bound(
         serial += 2
         plunge = _Open(bound, serial - 1, node.inside, (*current.fixed, (column, True)))
         heapq.heappush(open_nodes, _Open(bound, serial, node.outside, (*current.fixed, (column, False))))
-    return SearchResult(best_option, best_value, best_value, True, nodes, root)
+    return root
 
 
 def _free_column(programme: RestrictedProgramme, fixed: tuple[tuple[int, bool], ...]) -> int:

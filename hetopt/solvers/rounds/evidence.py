@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hetopt.core.certificate import Certificate
 from hetopt.core.round_problem import CostModel, RoundProblem
 from hetopt.core.round_solver import WorkConservation
-from hetopt.solvers.rounds.branch import Node, SearchResult
+from hetopt.solvers.rounds.branch import Node
 from hetopt.solvers.rounds.prices import Market
 from hetopt.solvers.rounds.usage import Usage
 
@@ -34,7 +34,7 @@ def build_certificate(
     market: Market,
     active: NDArray[np.int64],
     prices: NDArray[np.float64],
-    search: SearchResult | None,
+    root: Node | None,
     target: Fraction,
 ) -> Certificate:
     """Evidence for the largest bound up to ``target`` that the search supports, exactly evaluated."""
@@ -42,7 +42,7 @@ def build_certificate(
     unit = 1 << max(0, _DIGITS - (size.numerator.bit_length() - size.denominator.bit_length()))
     builder = _Builder(problem, cost, rule, usage, market, active, unit)
     root_prices = builder.integers(prices)
-    tree = None if search is None else builder.tree(search.root, root_prices)
+    tree = None if root is None else builder.tree(root, root_prices)
     goal = (target.numerator * unit) // target.denominator
     bound, tree = builder.proved(root_prices, tree, goal)
     data: dict[str, Any] = {
