@@ -21,7 +21,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, model_validator
 
 from hetopt.core.errors import Fault, InputError, OutputError, shown
 from hetopt.core.text import LONE_SURROGATE, one_line
@@ -38,6 +38,7 @@ __all__ = [
     "parse_exact",
     "read_json",
     "read_text",
+    "repeated_names",
     "write_bytes",
     "write_text",
     "written_json",
@@ -456,6 +457,16 @@ class Document(Part):
     format: str
     version: int
 
+    @model_validator(mode="after")
+    def _check_cross_fields(self, info: ValidationInfo) -> Self:
+        """Objects made in Python obey the rules across fields too; ``from_dict`` has checked them already."""
+        has_rules = type(self).cross_faults.__func__ is not Document.cross_faults.__func__  # type: ignore[attr-defined]
+        if has_rules and not (info.context or {}).get("checked"):
+            faults = list(self.cross_faults(self.model_dump()))
+            if faults:
+                raise InputError(faults)
+        return self
+
     @classmethod
     def cross_faults(cls, raw: Any) -> Iterator[Fault]:
         """Faults that concern more than one field.
@@ -540,6 +551,18 @@ class Document(Part):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the document in one step; see :func:`write_text`."""
         write_text(path, self.to_json())
+
+
+def repeated_names(key: str, items: Sequence[Any]) -> Iterator[Fault]:
+    """A fault for each name of a list of objects that an earlier one has; looks only at what has the right type."""
+    seen: dict[str, int] = {}
+    for i, item in enumerate(items):
+        name = item.get("name") if isinstance(item, dict) else None
+        if isinstance(name, str) and name:
+            if name in seen:
+                rule = f"names are unique and {key}[{seen[name]}] has this one"
+                yield Fault(f"{key}[{i}].name", shown(name), rule, "rename one of the two")
+            seen.setdefault(name, i)
 
 
 def _strict(value: Any) -> Any:

@@ -17,14 +17,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
-from hetopt.core.documents import MAX_EXACT, Document, Part, canonical_json
-from hetopt.core.errors import Fault, InputError, shown
+from hetopt.core.documents import MAX_EXACT, Document, Part, canonical_json, repeated_names
+from hetopt.core.errors import Fault, shown
 
 __all__ = ["MAX_TASKS", "GpuType", "Instance", "InstanceArrays", "Job", "SyncRound"]
 
@@ -251,14 +251,6 @@ class Instance(Document):
     gpu_types: Annotated[tuple[GpuType, ...], BeforeValidator(_as_tuple), Field(min_length=1)]
     jobs: Annotated[tuple[Job, ...], BeforeValidator(_as_tuple), Field(min_length=1)]
 
-    @model_validator(mode="after")
-    def _check_cross_fields(self, info: ValidationInfo) -> Self:
-        if not (info.context or {}).get("checked"):
-            faults = list(self.cross_faults(self.model_dump()))
-            if faults:
-                raise InputError(faults)
-        return self
-
     @classmethod
     def cross_faults(cls, raw: Any) -> Iterator[Fault]:
         """See :meth:`Document.cross_faults`: names, lengths, null patterns, whole weights, size limits."""
@@ -266,19 +258,8 @@ class Instance(Document):
         types = types if isinstance(types, (list, tuple)) else []
         jobs = jobs if isinstance(jobs, (list, tuple)) else []
         tick = raw.get("tick_seconds", 1.0)
-        for key, items in (("gpu_types", types), ("jobs", jobs)):
-            seen: dict[str, int] = {}
-            for i, item in enumerate(items):
-                name = item.get("name") if isinstance(item, dict) else None
-                if isinstance(name, str) and name:
-                    if name in seen:
-                        yield Fault(
-                            f"{key}[{i}].name",
-                            shown(name),
-                            f"names are unique and {key}[{seen[name]}] has this one",
-                            "rename one of the two",
-                        )
-                    seen.setdefault(name, i)
+        yield from repeated_names("gpu_types", types)
+        yield from repeated_names("jobs", jobs)
         horizon, weights, tasks, sound = 0, 0, 0, True
         latest = 0
         for n, job in enumerate(jobs):

@@ -13,13 +13,13 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
-from hetopt.core.documents import Document, Part, fingerprint_of
+from hetopt.core.documents import Document, Part, fingerprint_of, repeated_names
 from hetopt.core.errors import Fault, InputError, UsageError, shown
 
 __all__ = ["CostModel", "RoundArrays", "RoundGpuType", "RoundJob", "RoundProblem", "WorkMeasure"]
@@ -149,29 +149,14 @@ class RoundProblem(Document):
     gpu_types: Annotated[tuple[RoundGpuType, ...], BeforeValidator(_as_tuple), Field(min_length=1)]
     jobs: Annotated[tuple[RoundJob, ...], BeforeValidator(_as_tuple)]
 
-    @model_validator(mode="after")
-    def _check_cross_fields(self, info: ValidationInfo) -> Self:
-        if not (info.context or {}).get("checked"):
-            faults = list(self.cross_faults(self.model_dump()))
-            if faults:
-                raise InputError(faults)
-        return self
-
     @classmethod
     def cross_faults(cls, raw: Any) -> Iterator[Fault]:
         """See :meth:`Document.cross_faults`: names, lengths, types, dates, migration costs."""
         types, jobs, now = raw.get("gpu_types"), raw.get("jobs"), raw.get("now")
         types = types if isinstance(types, (list, tuple)) else []
         jobs = jobs if isinstance(jobs, (list, tuple)) else []
-        for key, items in (("gpu_types", types), ("jobs", jobs)):
-            seen: dict[str, int] = {}
-            for i, item in enumerate(items):
-                name = item.get("name") if isinstance(item, dict) else None
-                if isinstance(name, str) and name:
-                    if name in seen:
-                        rule = f"names are unique and {key}[{seen[name]}] has this one"
-                        yield Fault(f"{key}[{i}].name", shown(name), rule, "rename one of the two")
-                    seen.setdefault(name, i)
+        yield from repeated_names("gpu_types", types)
+        yield from repeated_names("jobs", jobs)
         for j, job in enumerate(jobs):
             if isinstance(job, dict):
                 yield from _job_faults(job, f"jobs[{j}]", len(types), now)
