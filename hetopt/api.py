@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from hetopt.core.round_solver import RoundSolver
     from hetopt.core.schedule import Schedule
     from hetopt.core.simulation import SimulationResult
-    from hetopt.core.solver import Limits, Solver
+    from hetopt.core.solver import Solver
     from hetopt.core.status import Objective
     from hetopt.core.workload import Workload
 
@@ -31,7 +30,6 @@ __all__ = [
     "compare",
     "generate",
     "load",
-    "make_limits",
     "simulate",
     "solve",
     "solve_round",
@@ -140,33 +138,6 @@ def parse_gpus(gpus: Mapping[str, int] | str) -> dict[str, int]:
     return out
 
 
-def make_limits(time_limit: float | None = None, work_limit: int | None = None, threads: int = 1) -> Limits:
-    """Checked limits of a run.
-
-    Raises
-    ------
-    UsageError
-        A limit that is not a finite number >= 0, or threads that are not a whole number >= 1.
-    """
-    from hetopt.core.errors import UsageError
-    from hetopt.core.solver import Limits
-
-    faults: list[str] = []
-    if time_limit is not None:
-        number = isinstance(time_limit, (int, float)) and not isinstance(time_limit, bool)
-        if not number or not math.isfinite(time_limit) or time_limit < 0:
-            faults.append(
-                f"time limit {time_limit!r}: a time limit is a finite number of seconds >= 0; leave it out for no limit"
-            )
-    if work_limit is not None and (isinstance(work_limit, bool) or not isinstance(work_limit, int) or work_limit < 0):
-        faults.append(f"work limit {work_limit!r}: a work limit is a whole number >= 0; leave it out for no limit")
-    if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= 1024:
-        faults.append(f"threads {threads!r}: the number of threads is a whole number from 1 to 1024")
-    if faults:
-        raise UsageError("\n".join(faults))
-    return Limits(time=time_limit, work=work_limit, threads=threads)
-
-
 def _warm_schedule(source: Schedule | Result | str | os.PathLike[str] | None) -> Schedule | None:
     from hetopt.core.errors import UsageError
     from hetopt.core.result import Result
@@ -238,6 +209,7 @@ def solve(
     """
     from hetopt.analysis.certify import trusted_result
     from hetopt.core.errors import UsageError
+    from hetopt.core.solver import make_limits
     from hetopt.solvers.run import run
 
     if isinstance(seed, bool) or not isinstance(seed, int):
@@ -311,6 +283,7 @@ def solve_round(
     from hetopt.core.allocation import Allocation
     from hetopt.core.errors import UsageError
     from hetopt.core.round_problem import CostModel, RoundProblem
+    from hetopt.core.solver import make_limits
     from hetopt.solvers.rounds.run import run_round
 
     if isinstance(seed, bool) or not isinstance(seed, int):

@@ -8,7 +8,6 @@ every ratio, and a schedule that is better than a "proved" bound is an error.
 from __future__ import annotations
 
 import json
-import math
 import platform
 import sys
 import time
@@ -25,7 +24,7 @@ from hetopt.core.errors import HetoptError, SolverUnavailableError, UsageError, 
 from hetopt.core.instance import Instance
 from hetopt.core.result import HistoryPoint, Result
 from hetopt.core.schedule import Schedule
-from hetopt.core.solver import Limits, Solver
+from hetopt.core.solver import Limits, Solver, make_limits
 from hetopt.core.status import Objective, Status, StopReason, Trust
 from hetopt.solvers.catalogue import SOLVERS
 from hetopt.solvers.run import make_solver, run, was_interrupted
@@ -122,7 +121,7 @@ def compare(
         error's ``comparison`` holds the whole table.
     """
     kind = _objective(objective)
-    limits = _limits(time_limit, work_limit, threads)
+    limits = make_limits(time_limit, work_limit, threads)
     if isinstance(seed, bool) or not isinstance(seed, int):
         raise UsageError(f"seed {seed!r}: a seed is a whole number")
     chosen = _instances(instances)
@@ -174,21 +173,6 @@ def _objective(objective: Objective | str) -> Objective:
         return Objective(objective)
     except ValueError:
         raise UsageError(f"no objective is called {objective!r}; known: {', '.join(Objective)}") from None
-
-
-def _limits(time_limit: float | None, work_limit: int | None, threads: int) -> Limits:
-    faults = []
-    if time_limit is not None and (
-        isinstance(time_limit, bool) or not isinstance(time_limit, (int, float)) or not 0 <= time_limit < math.inf
-    ):
-        faults.append(f"time limit {time_limit!r}: a time limit is a finite number of seconds >= 0")
-    if work_limit is not None and (isinstance(work_limit, bool) or not isinstance(work_limit, int) or work_limit < 0):
-        faults.append(f"work limit {work_limit!r}: a work limit is a whole number >= 0")
-    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-        faults.append(f"threads {threads!r}: the number of threads is a whole number >= 1")
-    if faults:
-        raise UsageError("\n".join(faults))
-    return Limits(time=time_limit, work=work_limit, threads=threads)
 
 
 def _distinct(labels: Iterable[str]) -> list[str]:

@@ -104,7 +104,7 @@ VerboseOption = Annotated[bool, typer.Option("--verbose", help="Say on standard 
 
 def limits_of(time_limit: float | None, work_limit: int | None, threads: int) -> Limits:
     """Checked limits."""
-    from hetopt.api import make_limits
+    from hetopt.core.solver import make_limits
 
     return make_limits(time_limit, work_limit, threads)
 

@@ -7,6 +7,7 @@ re-computes and re-checks everything in it; no solver makes a ``Result`` itself.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -14,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hetopt.core.certificate import Bound
+from hetopt.core.errors import UsageError
 from hetopt.core.instance import Instance
 from hetopt.core.schedule import Schedule
 from hetopt.core.status import Capability, Objective, SolverKind, Status, StopReason
 
-__all__ = ["Exclusions", "Limits", "NullObserver", "Observer", "Outcome", "Solver"]
+__all__ = ["Exclusions", "Limits", "NullObserver", "Observer", "Outcome", "Solver", "make_limits"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,30 @@ class Limits:
     time: float | None = None
     work: int | None = None
     threads: int = 1
+
+
+def make_limits(time_limit: float | None = None, work_limit: int | None = None, threads: int = 1) -> Limits:
+    """Checked limits of a run.
+
+    Raises
+    ------
+    UsageError
+        A limit that is not a finite number >= 0, or threads that are not a whole number >= 1.
+    """
+    faults: list[str] = []
+    if time_limit is not None:
+        number = isinstance(time_limit, (int, float)) and not isinstance(time_limit, bool)
+        if not number or not math.isfinite(time_limit) or time_limit < 0:
+            faults.append(
+                f"time limit {time_limit!r}: a time limit is a finite number of seconds >= 0; leave it out for no limit"
+            )
+    if work_limit is not None and (isinstance(work_limit, bool) or not isinstance(work_limit, int) or work_limit < 0):
+        faults.append(f"work limit {work_limit!r}: a work limit is a whole number >= 0; leave it out for no limit")
+    if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= 1024:
+        faults.append(f"threads {threads!r}: the number of threads is a whole number from 1 to 1024")
+    if faults:
+        raise UsageError("\n".join(faults))
+    return Limits(time=time_limit, work=work_limit, threads=threads)
 
 
 class Observer(Protocol):
